@@ -52,7 +52,7 @@ PYPI = [
     "opencv-python-headless",
     "numexpr",
 ]
-DEBIAN = ["gcc", "clang-19", "libpolly-19-dev", "libxsmm-dev", "libopenblas-dev"]
+DEBIAN = ["gcc", "clang-19", "libpolly-19-dev", "libxsmm-dev", "libopenblas-dev", "faust"]
 
 
 def install(venv: pathlib.Path = VENV) -> None:

@@ -24,7 +24,11 @@ __all__ = ["COMPILERS", "compiled"]
 
 Array = npt.NDArray[Any]
 
-COMPILERS = {"gcc": "gcc", "clang": "clang-19"}
+COMPILERS = {"gcc": "gcc", "clang": "clang-19", "Polly": "clang-19"}
+#: Polly tiles; its threads need an OpenMP library, so it has one thread like the others.
+_MORE_FLAGS = {"Polly": ["-mllvm", "-polly"]}
+#: Polly does not end for some programs.
+_COMPILE_SECONDS = 120
 _FLAGS = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", "-lm"]
 
 #: Parameters (arrays with their extents, results last) and loops, by kernel. Sizes are n, m, k, l, o, T.
@@ -237,9 +241,13 @@ def compiled(
     with tempfile.TemporaryDirectory(prefix="polybench-") as folder:
         source, target = os.path.join(folder, "kernel.c"), os.path.join(folder, "kernel.so")
         pathlib.Path(source).write_text(_source(name))
-        done = subprocess.run(
-            [program, source, "-o", target, *_FLAGS], capture_output=True, text=True, check=False
-        )
+        command = [program, source, "-o", target, *_FLAGS, *_MORE_FLAGS.get(compiler, [])]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=_COMPILE_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            return Missing(f"{compiler} does not end within {_COMPILE_SECONDS} s")
         if done.returncode != 0:
             return Missing(f"{compiler} failed: {done.stderr.strip()[:200]}")
         function = ctypes.CDLL(target).run

@@ -3,6 +3,7 @@
     scripts/bench                    all topics
     scripts/bench blas images        these
     scripts/bench --list             which there are
+    scripts/bench polybench --folder PolyBenchC-4.2.1 --check MINI    values alone, bit for bit
     scripts/bench --install-peers    first makes a virtual environment with the peers from PyPI
 
 Each topic runs in a process of its own for each number of threads, which its affinity mask and the
@@ -196,8 +197,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--install-peers", action="store_true", help=f"installs peers into {peers.VENV}"
     )
+    parser.add_argument(
+        "--folder", type=pathlib.Path, help="PolyBench/C 4.2.1, for the topic polybench"
+    )
+    parser.add_argument(
+        "--check",
+        metavar="SIZE",
+        help="polybench: MINI to EXTRALARGE, compared with gcc bit for bit",
+    )
+    parser.add_argument("--float", action="store_true", help="polybench: float in place of double")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    options.topics = [name.replace("-", "_") for name in options.topics]
     unknown = set(options.topics) - set(known)
     if unknown:
         parser.error(f"no topic {', '.join(sorted(unknown))}; there are {', '.join(known)}")
@@ -209,6 +220,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         peers.install()
         if not options.topics:
             return 0
+    if options.folder:
+        os.environ["POLYBENCH_FOLDER"] = str(options.folder.resolve())
+    if options.check:
+        if options.topics != ["polybench"] or not options.folder:
+            parser.error("--check is of the topic polybench, with --folder")
+        import polybench_files
+
+        dtype = "float" if options.float else "double"
+        good = polybench_files.check_all(
+            options.folder.resolve(), options.check, dtype, options.only
+        )
+        return 0 if good else 1
     if options.quick:
         options.seconds = min(options.seconds, 0.2)
     if options.measure:

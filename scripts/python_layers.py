@@ -22,7 +22,8 @@ USES: dict[str, set[str]] = {
     "inspection": {"schedule"},
     "devices": {"language"},
     "export": {"schedule"},
-    "functions": {"inspection", "devices", "export"},
+    "tuning": {"schedule", "devices"},
+    "functions": {"inspection", "devices", "export", "tuning"},
     "streams": {"functions"},
     # The package's own names, __init__.py and cuda.py: what people import.
     PACKAGE: {"functions", "streams"},

@@ -336,7 +336,9 @@ private:
     const ReduceRange &range = expr.ranges[level];
     const std::int32_t lower = emit_as(range.lower, Int64);
     const std::int32_t upper = emit_as(range.upper, Int64);
-    const std::int32_t step = range.step == 1 ? -1 : emit(tilewright::constant(range.step, Int64));
+    // Not emit(), which knows values by the address of an expression that lives on.
+    const std::int32_t step =
+        range.step == 1 ? -1 : emit_node(*tilewright::constant(range.step, Int64));
     const std::int32_t counter = fresh();
     add(InstructionCode::Move, counter, lower);
     const size_t test = add(InstructionCode::LoopTest, 0, counter, upper);

@@ -72,6 +72,41 @@ void append_parts(const Computation &view, const isl::set &domain, const ExprPtr
   parts.emplace_back(checked(domain, doing), value);
 }
 
+/// The elements that a computed subscript may name: the box of an array. Nothing where its extents
+/// are not affine.
+std::optional<isl::set> box_of(const Computation &array) {
+  const IterationSpace space{array.name, array.iterators};
+  isl::set box = isl::set::universe(array.domain.space());
+  for (size_t d = 0; d < array.rank(); ++d) {
+    const auto extent = to_affine(array.extents[d], space);
+    const auto origin = array.origin.empty() ? to_affine(constant(std::int64_t{0}, Int64), space)
+                                             : to_affine(array.origin[d], space);
+    const auto index = to_affine(iterator(array.iterators[d]), space);
+    if (!extent || !origin || !index) {
+      return std::nullopt;
+    }
+    box = box.intersect(index->ge_set(*origin)).intersect(index->lt_set(origin->add(*extent)));
+  }
+  return checked(box, doing);
+}
+
+/// Whether a subscript is one iterator or its negation, shifted. Of an index from data such a one
+/// is in range in 64 bits only where it is in all integers.
+bool only_moves(const isl::pw_aff &subscript) {
+  if (!checked(subscript.isa_aff(), doing)) {
+    return false;
+  }
+  const isl::aff value = subscript.as_aff();
+  int iterators = 0;
+  for (int d = 0; d < static_cast<int>(isl_aff_dim(value.get(), isl_dim_in)); ++d) {
+    const isl::val step = isl::manage(isl_aff_get_coefficient_val(value.get(), isl_dim_in, d));
+    if (!checked(step, doing).is_zero().is_true()) {
+      iterators += step.abs().is_one().is_true() ? 1 : 2;
+    }
+  }
+  return iterators <= 1 && isl_aff_dim(value.get(), isl_dim_div) == 0;
+}
+
 /// Each view is read through, one after the other; those that read other views come later.
 class Resolution {
 public:
@@ -119,12 +154,74 @@ private:
     if (std::any_of(view.pieces.begin(), view.pieces.end(), has_loops)) {
       return false;
     }
+    std::optional<bool> is_asked;
+    const auto may_compute_subscripts = [&] {
+      is_asked = is_asked ? is_asked : selects_what_exists(view) && !needs_a_reader(view);
+      return *is_asked;
+    };
     return std::all_of(result_->computations.begin(), result_->computations.end(),
                        [&](const ComputationPtr &reader) {
                          // A block reads elements where they lie.
                          const bool is_passed = is_block_call(*reader) && reads(*reader, view);
-                         return !is_passed && reads_affinely(*reader, view);
+                         return !is_passed &&
+                                (reads_affinely(*reader, view) || may_compute_subscripts());
                        });
+  }
+
+  /// Whether a computed subscript that names no element of the view names none of what is read in
+  /// its place either, so that the call still says so.
+  bool selects_what_exists(const Computation &view) const {
+    isl::set rest = isl::set::universe(view.domain.space());
+    isl::set named = isl::set::empty(view.domain.space());
+    for (size_t p = 0; p < view.pieces.size(); ++p) {
+      const Piece &piece = view.pieces[p];
+      isl::set here = rest;
+      if (const ExprPtr condition =
+              p + 1 < view.pieces.size() ? condition_of(view, piece) : nullptr) {
+        here = here.intersect(to_set(condition, {view.name, view.iterators}).value());
+      }
+      rest = rest.subtract(here);
+      const std::optional<isl::set> box =
+          is_read(piece.value) ? box_of(*piece.value->producer) : std::nullopt;
+      isl::map subscripts = isl::map::from_domain(here);
+      for (const ExprPtr &subscript : piece.value->operands) {
+        const auto value = to_affine(subscript, {view.name, view.iterators});
+        if (!value || !box || !only_moves(*value)) {
+          return false;
+        }
+        subscripts = subscripts.flat_range_product(value->as_map());
+      }
+      if (!box) {
+        return false;
+      }
+      subscripts = isl::manage(
+          isl_map_set_tuple_id(subscripts.release(), isl_dim_out, box->tuple_id().release()));
+      named = named.unite(subscripts.intersect_range(*box).domain());
+    }
+    return checked(named.intersect_params(result_->context).is_subset(view.domain), doing);
+  }
+
+  /// Whether what a view shows is computed from what reads the view: with elements that data
+  /// choose, all of it would seem to need itself.
+  bool needs_a_reader(const Computation &view) const {
+    std::vector<const Computation *> needed;
+    const auto need = [&](const Computation &computation) {
+      for (const Piece &piece : computation.pieces) {
+        visit(piece.value, [&](const ExprPtr &node) {
+          if (is_read(node) &&
+              std::find(needed.begin(), needed.end(), node->producer.get()) == needed.end()) {
+            needed.push_back(node->producer.get());
+          }
+        });
+      }
+    };
+    need(view);
+    for (size_t n = 0; n < needed.size(); ++n) {
+      need(*needed[n]);
+    }
+    return std::any_of(needed.begin(), needed.end(), [&](const Computation *computation) {
+      return computation == &view || reads(*computation, view);
+    });
   }
 
   static bool reads_affinely(const Computation &reader, const Computation &view) {

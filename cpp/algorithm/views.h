@@ -29,8 +29,10 @@ std::vector<std::pair<isl::set, ExprPtr>> parts_of_view(const Computation &view,
 ExprPtr phi(const std::vector<ExprPtr> &reads, const SourceLocation &where);
 
 /// `function` itself, or a copy without views that are no outputs, in which nobody reads an output
-/// that is one. A view that is read at a computed subscript, or that needs its own elements, stays
-/// as an ordinary computation: its elements have to be somewhere.
+/// that is one. A view that needs its own elements stays as an ordinary computation: its elements
+/// have to be somewhere. So does one that is read at a computed subscript, if the subscript could
+/// name an element of what it shows that is none of its own, or if what it shows is computed from
+/// its readers.
 std::shared_ptr<const Function> resolve_views(const std::shared_ptr<const Function> &function);
 
 } // namespace tilewright

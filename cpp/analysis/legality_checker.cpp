@@ -482,6 +482,15 @@ const isl::map &LegalityChecker::other_writes(const Statement &source,
     }
     pairs = pairs.subtract(same);
   }
+  if (source.predicate || writer.predicate) {
+    for (const auto &[promise, value] : source.independent) {
+      const auto other = writer.independent.find(promise);
+      const bool of_memory = promise % 2 == 1; // (promise_commands.cpp)
+      if (of_memory && other != writer.independent.end()) {
+        pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(other->second.copy(), value.copy())));
+      }
+    }
+  }
   known->second = checked(pairs, "writes to one element");
   return known->second;
 }

@@ -64,6 +64,21 @@ void bind_automatic(py::module_ &module) {
   module.def("found_schedule", &found_schedule, py::arg("function"),
              "What the planner finds for a function: the commands that stay, its own, and its "
              "decisions.");
+  module.def(
+      "facts",
+      [](const KernelFunction &function) {
+        return from_schedule({analyse_unlocked([&] { return facts_of(function.scheduled()); })});
+      },
+      py::arg("function"), "Those of a function's commands that no planner replaces.");
+  module.def(
+      "automatic_key",
+      [](const KernelFunction &function) {
+        return analyse_unlocked([&] {
+          const OperationLimit limit(inspection_limit);
+          return automatic_key(function.scheduled());
+        });
+      },
+      py::arg("function"), "A digest of all that the planner's answer depends on.");
   module.def("bands", &bands_of, py::arg("function"),
              "The outermost bands of loops that isl's scheduler finds: (computations, whether the "
              "loops can be interchanged, which are coincident).");

@@ -283,6 +283,16 @@ void bind_schedule(FunctionClass &type) {
            })
       .def("_replay", [](KernelFunction &self, const std::vector<CommandTuple> &commands,
                          const py::handle &where) { self.replay(to_schedule(commands, where)); })
+      .def("_store_verdicts",
+           [](const KernelFunction &self) {
+             analyse_unlocked([&] { self.scheduled().store_verdicts(); });
+           })
+      .def("_version", [](const KernelFunction &self) { return self.scheduled().version(); })
+      .def("_take_found",
+           [](KernelFunction &self, std::uint64_t version,
+              const std::vector<CommandTuple> &commands, const py::handle &where) {
+             return self.take_found(version, to_schedule(commands, where));
+           })
       .def("_require_no_transaction",
            [](const KernelFunction &self) { self.scheduled().require_no_transaction(); })
       .def("_commands", reading([](const KernelFunction &self) {

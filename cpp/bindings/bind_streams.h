@@ -5,7 +5,7 @@
 
 namespace tilewright {
 
-/// read_relations and with_producers.
+/// read_relations, computed_parts and with_producers.
 void bind_streams(pybind11::module_ &module);
 
 } // namespace tilewright

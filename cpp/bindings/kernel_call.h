@@ -74,6 +74,8 @@ public:
   /// One more command: checked for sense and legality; nothing changes when it throws.
   void apply(const Command &command);
   void replay(const Schedule &schedule);
+  /// Where nothing has changed since `version`; else false.
+  bool take_found(std::uint64_t version, const Schedule &schedule);
   /// A transaction of commands (scheduling/scheduled_function.h).
   std::uint64_t begin(const SourceLocation &where);
   void commit(std::uint64_t transaction);

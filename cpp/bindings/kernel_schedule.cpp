@@ -63,7 +63,12 @@ KernelFunction::KernelFunction(std::shared_ptr<ScheduledFunction> scheduled)
 // ---- schedule ----
 
 void KernelFunction::apply(const Command &command) {
-  analyse_unlocked([&] { scheduled_->apply(command); });
+  try {
+    analyse_unlocked([&] { scheduled_->apply(command); });
+  } catch (...) { // a schedule that was found may have been left and set again
+    follow_schedule();
+    throw;
+  }
   follow_schedule();
 }
 
@@ -72,8 +77,16 @@ void KernelFunction::replay(const Schedule &schedule) {
   follow_schedule();
 }
 
+bool KernelFunction::take_found(std::uint64_t version, const Schedule &schedule) {
+  const bool is_taken = analyse_unlocked([&] { return scheduled_->take_found(version, schedule); });
+  follow_schedule();
+  return is_taken;
+}
+
 std::uint64_t KernelFunction::begin(const SourceLocation &where) {
-  return analyse_unlocked([&] { return scheduled_->begin(where); });
+  const std::uint64_t transaction = analyse_unlocked([&] { return scheduled_->begin(where); });
+  follow_schedule(); // a schedule that was found is left
+  return transaction;
 }
 
 void KernelFunction::commit(std::uint64_t transaction) {

@@ -113,6 +113,18 @@ void drop_promises(MappingState &state, const Function &before) {
   });
 }
 
+/// What was promised of memory (every second promise) says nothing of other places.
+void drop_promises_of_places(MappingState &state, const std::map<std::string, Storage> &before) {
+  for (size_t p = 1; p < state.independent.size(); p += 2) {
+    std::erase_if(state.independent[p].values, [&](const auto &entry) {
+      const auto earlier = before.find(entry.first);
+      return earlier != before.end() &&
+             !checked(state.storage.at(entry.first).relation.is_equal(earlier->second.relation),
+                      "promises");
+    });
+  }
+}
+
 } // namespace
 
 std::string instance_text(const std::string &name, const Point &point) {
@@ -171,9 +183,14 @@ void apply_command(MappingState &state, const Command &command) {
   require_one_time(state, command);
   require_fits_blocks(state, command);
   const std::shared_ptr<const Function> before = state.function;
+  const bool has_promises = !state.independent.empty();
+  const auto places = has_promises ? state.storage : std::map<std::string, Storage>();
   handler(state, command);
   if (state.function != before) {
     drop_promises(state, *before);
+  }
+  if (has_promises) {
+    drop_promises_of_places(state, places);
   }
   fit_allocations(state);
   fit_joined_loops(state);

@@ -1,5 +1,6 @@
 #include "mapping/copies.h"
 
+#include "algorithm/block.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_table.h"
 #include "mapping/written_times.h"
@@ -72,7 +73,13 @@ void require_copies(const MappingState &state, const Command &command,
                     const std::string &computation, const isl::map &times,
                     const std::map<size_t, LoopTag> &tags) {
   const std::string start = "the map gives several times to one instance of " + computation + ", ";
-  if (instance_space(**state.function->find(computation)).reduced > 0) {
+  const Computation &found = **state.function->find(computation);
+  if (is_block_call(found)) {
+    refuse(command, start +
+                        "and a function that is called once more would change once more what it "
+                        "changes in place; give each call one time");
+  }
+  if (instance_space(found).reduced > 0) {
     refuse(command, start + "whose terms would be added as often; give each term one time, or "
                             "declare the sum in a computation that reads it, and copy that one");
   }

@@ -7,6 +7,7 @@
 #include <isl/set.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <regex>
 
 namespace tilewright {
@@ -24,19 +25,61 @@ ExprPtr triangle_of(const ExprPtr &rows) {
   return binary(Op::FloorDiv, binary(Op::Mul, rows, next), constant(std::int64_t{2}, Int64));
 }
 
+/// `name + offset`, one of the two factors.
+struct Factor {
+  std::string name;
+  std::int64_t offset = 0;
+};
+
+/// Of "i", "(i+1)", "(i-1)" and "(1+i)", without blanks.
+std::optional<Factor> factor_of(const std::string &text) {
+  static const std::regex written(R"(^\(?(?:(\d{1,9})\+)?([A-Za-z_]\w*)(?:([+-])(\d{1,9}))?\)?$)");
+  std::smatch parts;
+  if (!std::regex_match(text, parts, written)) {
+    return std::nullopt;
+  }
+  const std::int64_t before = parts[1].matched ? std::stoll(parts[1].str()) : 0;
+  const std::int64_t behind = parts[4].matched ? std::stoll(parts[4].str()) : 0;
+  return Factor{parts[2].str(), before + (parts[3].str() == "-" ? -behind : behind)};
+}
+
+/// The row "i-1" of the factors "i" and "(i-1)", which differ by one.
+std::optional<std::string> row_of(const std::string &first, const std::string &second) {
+  const std::optional<Factor> one = factor_of(first);
+  const std::optional<Factor> other = factor_of(second);
+  if (!one || !other || one->name != other->name || std::abs(one->offset - other->offset) != 1) {
+    return std::nullopt;
+  }
+  const std::int64_t offset = std::min(one->offset, other->offset);
+  return offset == 0 ? one->name : one->name + (offset < 0 ? "" : "+") + std::to_string(offset);
+}
+
+/// The product of two factors that is halved; parts of the match: both factors.
+constexpr const char *halved = R"((\w+|\([^(),\[\]]*\))\*(\w+|\([^(),\[\]]*\))//?2)";
+
 } // namespace
 
 std::optional<std::string> unpacked_place(const std::string &place) {
   const std::string text = without_blanks(place);
-  static const std::regex packed(
-      R"(^(\w+)\[(?:(.*),)?(?:(\w+)\*\(\3\+1\)|\((\w+)\+1\)\*\4)//?2\+([^,\[\]]+)\]$)");
+  static const std::regex behind(R"(^(\w+)\[(?:(.*),)?)" + std::string(halved) +
+                                 R"(\+([^,\[\]]+)\]$)");
+  static const std::regex before(R"(^(\w+)\[(?:(.*),)?([^,\[\]]+)\+)" + std::string(halved) +
+                                 R"(\]$)");
   std::smatch parts;
-  if (!std::regex_match(text, parts, packed)) {
+  std::optional<std::string> row;
+  std::string column;
+  if (std::regex_match(text, parts, behind)) {
+    row = row_of(parts[3].str(), parts[4].str());
+    column = parts[5].str();
+  } else if (std::regex_match(text, parts, before)) {
+    row = row_of(parts[4].str(), parts[5].str());
+    column = parts[3].str();
+  }
+  if (!row) {
     return std::nullopt;
   }
   const std::string outer = parts[2].matched ? parts[2].str() + ", " : "";
-  const std::string row = parts[3].matched ? parts[3].str() : parts[4].str();
-  return parts[1].str() + "[" + outer + row + ", " + parts[5].str() + "]";
+  return parts[1].str() + "[" + outer + *row + ", " + column + "]";
 }
 
 std::vector<std::string> unpacked_sizes(const Command &command,
@@ -44,15 +87,17 @@ std::vector<std::string> unpacked_sizes(const Command &command,
   if (sizes.empty()) {
     return {};
   }
-  static const std::regex packed(R"(^(\w+)\*\(\1\+1\)//?2$)");
+  static const std::regex packed("^" + std::string(halved) + "$");
   std::smatch parts;
   const std::string last = without_blanks(sizes.back());
-  if (!std::regex_match(last, parts, packed)) {
+  const std::optional<std::string> rows =
+      std::regex_match(last, parts, packed) ? row_of(parts[1].str(), parts[2].str()) : std::nullopt;
+  if (!rows) {
     refuse(command, "the packed triangle has the size '" + sizes.back() +
                         "'; of N rows it is N*(N+1)//2, or leave the sizes out");
   }
   std::vector<std::string> unpacked(sizes.begin(), sizes.end() - 1);
-  unpacked.insert(unpacked.end(), 2, parts[1].str());
+  unpacked.insert(unpacked.end(), 2, *rows);
   return unpacked;
 }
 

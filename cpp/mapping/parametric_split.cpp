@@ -12,6 +12,7 @@
 #include <isl/val.h>
 
 #include <algorithm>
+#include <regex>
 
 namespace tilewright {
 
@@ -23,13 +24,25 @@ isl::pw_aff number_on(const isl::set &domain, std::int64_t value) {
   return isl::pw_aff(domain, isl::val(isl_context(), static_cast<long>(value)));
 }
 
+/// isl's names of what an expression prints.
+std::string in_isl(std::string text) {
+  static const std::regex maximum(R"(\bmaximum\()");
+  static const std::regex minimum(R"(\bminimum\()");
+  return std::regex_replace(std::regex_replace(text, maximum, "max("), minimum, "min(");
+}
+
 /// The text as a function of parameters, on the tuple of `like`.
 isl::pw_aff read_size(const MappingState &state, const Command &command, const std::string &text,
                       const isl::set &like) {
   std::string problem;
   const isl::map size = text.find_first_of("[]{}:;") == std::string::npos
-                            ? parse_map("{ [] -> [(" + text + ")] }", problem)
+                            ? parse_map("{ [] -> [(" + in_isl(text) + ")] }", problem)
                             : isl::map();
+  static const std::regex one_slash(R"((^|[^/])/([^/]|$))");
+  if (std::regex_search(text, one_slash)) {
+    refuse(command,
+           "'" + text + "' is no integer everywhere; write // for the quotient rounded down");
+  }
   if (size.is_null() || !checked(size.is_single_valued(), doing)) {
     refuse(command, "'" + text +
                         "' is no size that is affine in parameters, as N // 4 or (N + 3) // 4 is; "
@@ -48,7 +61,14 @@ isl::pw_aff read_size(const MappingState &state, const Command &command, const s
   value = isl_pw_aff_insert_dims(value, isl_dim_in, 0,
                                  static_cast<unsigned>(isl_set_dim(like.get(), isl_dim_set)));
   value = isl_pw_aff_set_tuple_id(value, isl_dim_in, like.tuple_id().release());
-  value = isl_pw_aff_max(value, number_on(isl::set::universe(like.space()), 1).release());
+  const isl::set anywhere = isl::set::universe(like.space());
+  const isl::set positive =
+      isl::manage(isl_pw_aff_ge_set(isl_pw_aff_copy(value), number_on(anywhere, 1).release()));
+  if (checked(positive.intersect_params(state.function->context).is_empty(), doing)) {
+    isl_pw_aff_free(value);
+    refuse(command, "'" + text + "' is below 1 for all values of the parameters");
+  }
+  value = isl_pw_aff_max(value, number_on(anywhere, 1).release());
   return checked(isl::manage(isl_pw_aff_coalesce(value)), doing);
 }
 

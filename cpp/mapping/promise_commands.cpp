@@ -47,6 +47,9 @@ void independent_command(MappingState &state, const Command &command) {
   for (size_t a = 1; a < arguments.size(); ++a) {
     add(arguments.name(a, "a computation"));
   }
+  // Two promises: of even number what depends on what, for good; of odd number where elements lie,
+  // which ends for a computation that is stored elsewhere (drop_promises_of_places).
+  state.independent.push_back(promise);
   state.independent.push_back(std::move(promise));
 }
 

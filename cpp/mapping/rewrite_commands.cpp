@@ -1,8 +1,10 @@
 // inline rfactor: commands that rewrite Layer I behind the mapping. The function that was declared
 // stays the one that is called and evaluated; the mapping carries the rewritten one.
+#include "algorithm/convergence.h"
 #include "algorithm/existing.h"
 #include "algorithm/reductions.h"
 #include "algorithm/rewrite.h"
+#include "mapping/accesses.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
 #include "mapping/order_of_partials.h"
@@ -178,6 +180,18 @@ TimeSpaceMap loops_of_final(const TimeSpaceMap &map, const InstanceSpace &after,
   return result;
 }
 
+/// Where iterations go on until data say so, partial results are kept for the present one: nobody
+/// knows how many there will be.
+Storage storage_of_partial(const Function &function, const Computation &partial) {
+  Storage storage = Storage::identity(partial);
+  if (is_iterated(function, partial)) {
+    storage.index.front() = constant(std::int64_t{0}, Int64);
+    storage.extents.front() = constant(std::int64_t{1}, Int64);
+    storage.relation = folded(storage.relation, 0, 1);
+  }
+  return storage;
+}
+
 void factor_loop(MappingState &state, const Command &command, size_t factored,
                  const std::string &partial_name) {
   const std::string &name = command.computation;
@@ -218,7 +232,7 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
   state.time_space[factor.partial] =
       loops_of_partial(map, instances, instance_space(partial), factored, outer);
   state.time_space[name] = loops_of_final(map, instance_space(after), factored, outer, reduced);
-  state.storage[factor.partial] = Storage::identity(partial);
+  state.storage[factor.partial] = storage_of_partial(*state.function, partial);
   state.order.insert(std::find(state.order.begin(), state.order.end(), name), factor.partial);
 }
 
@@ -239,8 +253,9 @@ void rfactor_command(MappingState &state, const Command &command) {
   for (LoopDimension &kept : state.time_space.at(name).dimensions) {
     kept.tag = kept.name == loop ? LoopTag{} : kept.tag;
   }
-  if (find_placement(state, name) != nullptr) {
-    state.placements.push_back({partial, name, 0, true, false});
+  const bool in_iterations = is_iterated(*state.function, **state.function->find(partial));
+  if (in_iterations || find_placement(state, name) != nullptr) {
+    state.placements.push_back({partial, name, in_iterations ? 1 : 0, true, false});
   }
 }
 

@@ -103,6 +103,25 @@ void add_box(const isl::set &image, unsigned dimension, const isl::set &context,
   storage.extents.push_back(size_of(checked(size.coalesce(), "extent of a buffer"), context));
 }
 
+/// Which name in the place of an element stands for nothing that is known, for messages.
+std::string unknown_subscript(const isl::map &given, const Computation &computation,
+                              const std::vector<std::string> &parameters) {
+  std::string list;
+  for (const std::string &name : parameters) {
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  for (unsigned d = 0; d < checked(given.range_tuple_dim(), "store_in"); ++d) {
+    const char *name = isl_map_get_dim_name(given.get(), isl_dim_out, d);
+    const auto &iterators = computation.iterators;
+    if (name != nullptr && std::find(iterators.begin(), iterators.end(), name) == iterators.end()) {
+      return ": '" + std::string(name) + "' is neither an iterator of " +
+             element_text(computation) + " nor a parameter" +
+             (list.empty() ? "" : " (" + list + ")");
+    }
+  }
+  return "";
+}
+
 std::string shape_text(const Computation &array) {
   std::string text;
   for (const ExprPtr &extent : array.extents) {
@@ -302,7 +321,8 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   const isl::set written = written_elements(state, computation);
   const isl::map relation = checked(given.intersect_domain(written), "store_in");
   if (!checked(given.is_single_valued(), "store_in")) {
-    refuse(command, "the map gives several elements to one instance");
+    refuse(command, "the map gives several elements to one instance" +
+                        unknown_subscript(given, computation, state.function->parameters));
   }
   if (is_output(state, computation.name)) {
     require_output_as_it_is(command, computation, given, relation);

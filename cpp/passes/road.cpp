@@ -8,6 +8,7 @@
 #include "passes/gpu/thread_reductions.h"
 #include "passes/gpu/vector_accesses.h"
 #include "passes/gpu/wide_copies.h"
+#include "passes/leave_loops.h"
 #include "passes/lift_guards.h"
 #include "passes/loop_ranges.h"
 #include "passes/narrow_integers.h"
@@ -121,6 +122,7 @@ constexpr auto table = std::to_array<Pass>({
        kernel.body = gather_thread_terms(kernel.body, kernel);
      },
      on_gpu},
+    {"leave_loops", over_kernel<leave_loops>, compiled},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"simplify_indices", simplify, compiled},
     {"align_vectors", over_kernel<align_vectors>, on_gpu},

@@ -1,6 +1,8 @@
 #include "scheduling/automatic.h"
 
 #include "planning/auto/auto_schedule.h"
+#include "runtime/cpu.h"
+#include "scheduling/legal_schedules.h"
 
 #include <set>
 
@@ -17,27 +19,65 @@ bool is_fact(const Command &command) {
   return facts.contains(command.name);
 }
 
+/// Are there 32 registers of 64 bytes? Of the processor: the loops that are planned are its own,
+/// also where the function's target is a GPU.
+bool has_wide_registers(const CompileOptions &options) {
+  return smallest_masked_element(describe_cpu(options.cpu)) == 1;
+}
+
+/// The digest of the function with these commands.
+std::string digest_of(const LegalSchedules &known, const std::vector<Command> &commands) {
+  std::string digest = known.none();
+  for (const Command &command : commands) {
+    digest = LegalSchedules::after(digest, command);
+  }
+  return digest;
+}
+
+/// Every step of the planner was found legal, so that whoever sets the schedule need not ask again.
+void remember_legal(const ScheduledFunction &function, const FoundSchedule &found) {
+  if (found.commands.empty()) {
+    return;
+  }
+  LegalSchedules known(function.declared());
+  known.add(LegalSchedules::after(digest_of(known, found.kept),
+                                  transaction_of(found.commands, SourceLocation{})));
+  known.store();
+}
+
 } // namespace
+
+std::vector<Command> facts_of(const ScheduledFunction &function) {
+  std::vector<Command> facts;
+  for_each_command(function.commands(), [&](const Command &command) {
+    if (is_fact(command)) {
+      facts.push_back(command);
+    }
+  });
+  return facts;
+}
 
 FoundSchedule find_schedule(const ScheduledFunction &function) {
   function.require_no_transaction();
   const OperationLimit limit(automatic_limit);
   FoundSchedule found;
-  for_each_command(function.commands(), [&](const Command &command) {
-    if (is_fact(command)) {
-      found.kept.push_back(command);
-    }
-  });
+  found.kept = facts_of(function);
   ScheduledFunction declared(function);
   declared.replay({found.kept});
   declared.require_legal();
-  const CompileOptions options = declared.options_for({});
-  const bool wide = options.target.target->features(target_options(options)).masked_bytes == 1;
-  AutoSchedule planned = auto_schedule(declared.mapping(), wide);
+  AutoSchedule planned = auto_schedule(declared.mapping(), has_wide_registers(function.options()));
   const std::vector<Command> &all = planned.mapping.schedule().commands;
   found.commands.assign(all.begin() + static_cast<std::ptrdiff_t>(found.kept.size()), all.end());
   found.decisions = std::move(planned.decisions);
+  remember_legal(function, found);
   return found;
+}
+
+std::string automatic_key(const ScheduledFunction &function) {
+  function.require_no_transaction();
+  const std::string key = digest_of(LegalSchedules(function.declared()), facts_of(function));
+  const bool wide = has_wide_registers(function.options());
+  return LegalSchedules::after(key, {"", "auto_schedule", {std::int64_t{wide}}, {}});
 }
 
 } // namespace tilewright

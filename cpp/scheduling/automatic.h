@@ -4,6 +4,7 @@
 #include "planning/auto/decision.h"
 #include "scheduling/scheduled_function.h"
 
+#include <string>
 #include <vector>
 
 namespace tilewright {
@@ -19,5 +20,12 @@ struct FoundSchedule {
 /// Nothing changes. Throws Error(Schedule) in this thread's transaction and Error(IllegalSchedule)
 /// for a function that has no legal order.
 FoundSchedule find_schedule(const ScheduledFunction &function);
+
+/// Of the function's commands, those that stay.
+std::vector<Command> facts_of(const ScheduledFunction &function);
+
+/// A digest of all that find_schedule() depends on: the function, this build of the library, the
+/// commands that stay, and the registers. Two functions of one key have one answer.
+std::string automatic_key(const ScheduledFunction &function);
 
 } // namespace tilewright

@@ -95,7 +95,7 @@ ScheduledFunction::ScheduledFunction(std::shared_ptr<const Function> declared,
 
 ScheduledFunction::ScheduledFunction(const ScheduledFunction &other)
     : declared_(other.declared_), isolated_(other.isolated_), options_(other.options_),
-      current_(other.current_) {
+      current_(other.current_), is_found_(other.is_found_) {
   other.require_no_transaction();
 }
 
@@ -246,8 +246,29 @@ void ScheduledFunction::change(State next) {
   ++version_;
 }
 
+std::optional<ScheduledFunction::State> ScheduledFunction::leave_found() {
+  if (!is_found_) {
+    return std::nullopt;
+  }
+  std::optional<State> found = std::move(current_);
+  change(default_state());
+  is_found_ = false;
+  return found;
+}
+
 void ScheduledFunction::apply(const Command &command) {
   const OperationLimit limit(planning_limit);
+  if (is_found_) {
+    std::optional<State> found = leave_found();
+    try {
+      apply(command);
+    } catch (...) {
+      change(std::move(*found));
+      is_found_ = true;
+      throw;
+    }
+    return;
+  }
   require_no_view(*declared_, function(), command);
   if (transaction_.is_open()) {
     transaction_.require_here(*declared_, command.where);
@@ -276,6 +297,16 @@ void ScheduledFunction::replay(const Schedule &schedule) {
     next = after(next, command);
   }
   change(std::move(next));
+  is_found_ = false;
+}
+
+bool ScheduledFunction::take_found(std::uint64_t version, const Schedule &schedule) {
+  if (version != version_ || transaction_.is_open()) {
+    return false;
+  }
+  replay(schedule);
+  is_found_ = true;
+  return true;
 }
 
 // ---- transactions ----
@@ -285,6 +316,7 @@ std::uint64_t ScheduledFunction::begin(const SourceLocation &where) {
     transaction_.require_here(*declared_, where);
     return transaction_.begin_inside();
   }
+  leave_found();
   return transaction_.begin(mapping(), where);
 }
 

@@ -82,6 +82,10 @@ public:
   void apply(const Command &command);
   /// These commands instead of those so far. Error(Schedule) in a transaction.
   void replay(const Schedule &schedule);
+  /// The same for a schedule that the library found meanwhile, where nothing has changed since
+  /// `version` and no transaction is open; else false. The first command that somebody gives
+  /// replaces it, as it replaces the default schedule.
+  bool take_found(std::uint64_t version, const Schedule &schedule);
 
   // ---- transactions ----
   /// Opens a transaction of this thread, or one within it, which joins it. The number ends it.
@@ -150,6 +154,8 @@ private:
   /// The command with what it left out; in a transaction that may need a legal order.
   Command resolved_in_transaction(const Command &command) const;
   void change(State next);
+  /// Before a command: what take_found() has set goes. The state before, to return to.
+  std::optional<State> leave_found();
   SharingVerdict find_sharing(const std::vector<SharedArray> &shared) const;
   std::shared_ptr<const Mapping> sharing_declared(const std::vector<SharedArray> &shared) const;
   /// The loops as declared, with what the schedule says of parameters; null where they never run.
@@ -162,6 +168,7 @@ private:
   mutable std::unique_ptr<LegalSchedules> legal_schedules_;
   mutable std::shared_ptr<const Mapping> declared_loops_; ///< of the schedule, once asked for
   std::list<KnownSharing> sharing_;
+  bool is_found_ = false; ///< the schedule is the one of take_found()
   OpenTransaction transaction_;
   std::atomic<std::uint64_t> version_{0};
 };

@@ -166,13 +166,15 @@ from .sets.cardinality import Cardinality
 from .sets.pictures import SetPicture
 from .sets.points import Point
 from .sets.values import Map, Set
+from .tuning.methods import tuned
 
 if _TYPE_CHECKING:
-    from . import kernels
+    from . import kernels, streams
     from .devices import cuda
     from .frontends import alpha, c
     from .frontends.loops import jit, prange
     from .streams import Stream, StreamFunction, forever, stream, stream_function
+    from .tuning.trials import Trial, TunedSchedule
 
 __all__ = [
     "AnalysisLimitError",
@@ -237,6 +239,8 @@ __all__ = [
     "TilewrightError",
     "TilewrightWarning",
     "TranslationError",
+    "Trial",
+    "TunedSchedule",
     "Verdict",
     "Witness",
     "__version__",
@@ -350,6 +354,7 @@ __all__ = [
     "square",
     "stream",
     "stream_function",
+    "streams",
     "struct",
     "sum",
     "tan",
@@ -357,6 +362,7 @@ __all__ = [
     "to_device",
     "trunc",
     "truncated_divide",
+    "tuned",
     "uint8",
     "uint16",
     "uint32",
@@ -402,6 +408,9 @@ _LAZY = {
     "forever": (".streams", "forever"),
     "stream": (".streams", "stream"),
     "stream_function": (".streams", "stream_function"),
+    "Trial": (".tuning.trials", "Trial"),
+    "TunedSchedule": (".tuning.trials", "TunedSchedule"),
+    "streams": (".streams", ""),
 }
 
 

@@ -1,7 +1,9 @@
 #include "planning/auto/auto_schedule.h"
 
 #include "analysis/legality.h"
+#include "planning/auto/inlining.h"
 #include "planning/auto/inner_loops.h"
+#include "planning/auto/strips.h"
 #include "planning/auto/time_tiles.h"
 #include "planning/computation_shape.h"
 #include "planning/default_tags.h"
@@ -22,10 +24,19 @@ constexpr std::int64_t little_for_sums = 10'000;
 /// Functions of more computations keep their order: they are planned one by one.
 constexpr size_t most_computations = 128;
 
+std::set<std::string> names_of(const Program &program) {
+  std::set<std::string> names;
+  for (const Statement &statement : program.statements) {
+    names.insert(statement.computation->name);
+  }
+  return names;
+}
+
 class Planner {
 public:
-  Planner(const Mapping &given, bool wide)
-      : wide_(wide), given_(given), now_{given, require_legal(build_program(given), nullptr)} {}
+  Planner(const Mapping &given, Decisions decisions, bool wide)
+      : wide_(wide), given_(given), now_{given, require_legal(build_program(given), nullptr)},
+        decisions_(std::move(decisions)) {}
 
   AutoSchedule plan() {
     const Mapping standard = with_default_tags(given_, wide_);
@@ -71,11 +82,7 @@ private:
   }
 
   void plan_recurrences(const Mapping &standard) {
-    std::set<std::string> names;
-    for (const Statement &statement : now_.legal->program.statements) {
-      names.insert(statement.computation->name);
-    }
-    const FlowGraph graph = flow_graph(now_.legal->program, names);
+    const FlowGraph graph = flow_graph(now_.legal->program, names_of(now_.legal->program));
     std::vector<std::vector<std::string>> groups = components(graph);
     std::erase_if(groups, [&](const auto &group) { return !is_recurrent(graph, group); });
     std::vector<std::optional<Band>> bands;
@@ -87,14 +94,50 @@ private:
         tiled.insert(group.begin(), group.end());
       }
     }
-    begin_with(standard, tiled);
+    const std::set<std::string> in_strips = plan_strips(graph, standard, tiled);
     planned_ = tiled;
+    planned_.insert(in_strips.begin(), in_strips.end());
     finish_plain();
     for (size_t g = 0; g < groups.size(); ++g) {
       if (bands[g]) {
         plan_tiles(graph, groups[g], *bands[g], standard);
       }
     }
+  }
+
+  /// Begins with the commands of the default schedule, except for those of `tiled` computations;
+  /// pipelines are made into strips. The members of these.
+  std::set<std::string> plan_strips(const FlowGraph &graph, const Mapping &standard,
+                                    const std::set<std::string> &tiled) {
+    const auto of = [&](const std::string &name) {
+      return commands_of(standard, [&](const std::string &each) { return each == name; });
+    };
+    std::vector<StripPlan> plans = plan_pipelines(given_, graph, of, decisions_);
+    // All at once, since each program with windows takes isl some time; else as many as it goes.
+    for (; !plans.empty(); plans.pop_back()) {
+      std::set<std::string> others = tiled;
+      std::vector<Command> commands;
+      Decisions made;
+      for (const StripPlan &plan : plans) {
+        others.insert(plan.members.begin(), plan.members.end());
+        commands.insert(commands.end(), plan.commands.begin(), plan.commands.end());
+        made.push_back(plan.decision);
+      }
+      const std::vector<Command> rest =
+          commands_of(standard, [&](const std::string &name) { return !others.contains(name); });
+      commands.insert(commands.end(), rest.begin(), rest.end());
+      if (auto found = after_commands(now_, commands)) {
+        now_ = std::move(*found);
+        decisions_.insert(decisions_.end(), made.begin(), made.end());
+        std::set<std::string> members;
+        for (const StripPlan &plan : plans) {
+          members.insert(plan.members.begin(), plan.members.end());
+        }
+        return members;
+      }
+    }
+    begin_with(standard, tiled);
+    return {};
   }
 
   /// What is not tiled in time.
@@ -264,8 +307,28 @@ private:
   std::int64_t little_ = 0;                         ///< work that is not worth what was found
 };
 
+/// `given` without the stages that need no memory, where that is legal.
+Mapping inlined(const Mapping &given, Decisions &decisions) {
+  const Function &function = given.function();
+  if (function.stop || function.computations.size() > most_computations) {
+    return given;
+  }
+  const Program program = build_program(given);
+  Decisions made;
+  Mapping next = with_inlined_stages(given, flow_graph(program, names_of(program)), made);
+  if (made.empty() || find_legal(build_program(next), nullptr) == nullptr) {
+    return given;
+  }
+  decisions.insert(decisions.end(), made.begin(), made.end());
+  return next;
+}
+
 } // namespace
 
-AutoSchedule auto_schedule(const Mapping &given, bool wide) { return Planner(given, wide).plan(); }
+AutoSchedule auto_schedule(const Mapping &given, bool wide) {
+  Decisions decisions;
+  const Mapping begun = inlined(given, decisions);
+  return Planner(begun, std::move(decisions), wide).plan();
+}
 
 } // namespace tilewright

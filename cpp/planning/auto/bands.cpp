@@ -67,6 +67,13 @@ std::vector<FlowGraph::Edge> reuse_apart_from_flow(const FlowGraph &graph) {
   return apart;
 }
 
+/// Relations without what they say of parameters alone. Numbers as bounds of parameters (a size of
+/// at most 2000, since an array is declared so) decide nothing here, and isl's search for whole
+/// coefficients may take hours over them.
+isl::union_map without_bounds_of_parameters(isl::union_map relations, const isl::set &known) {
+  return checked(isl::manage(isl_union_map_gist_params(relations.release(), known.copy())), doing);
+}
+
 isl::schedule compute(const FlowGraph &graph, const std::set<std::string> &among) {
   isl::union_set domain = isl::union_set::empty(isl_context());
   for (const FlowGraph::Node &node : graph.nodes) {
@@ -74,9 +81,14 @@ isl::schedule compute(const FlowGraph &graph, const std::set<std::string> &among
       domain = domain.unite(isl::union_set(node.domain));
     }
   }
-  const isl::union_map validity = together(graph.flow, among);
-  const isl::union_map coincidence = validity.unite(together(graph.updates, among));
-  const isl::union_map proximity = validity.unite(together(reuse_apart_from_flow(graph), among));
+  const isl::set known = checked(isl::manage(isl_union_set_params(domain.copy())), doing);
+  domain = checked(isl::manage(isl_union_set_gist_params(domain.release(), known.copy())), doing);
+  const auto between = [&](const std::vector<FlowGraph::Edge> &edges) {
+    return without_bounds_of_parameters(together(edges, among), known);
+  };
+  const isl::union_map validity = between(graph.flow);
+  const isl::union_map coincidence = validity.unite(between(graph.updates));
+  const isl::union_map proximity = validity.unite(between(reuse_apart_from_flow(graph)));
   const Choice by_clusters(isl_options_get_schedule_whole_component,
                            isl_options_set_schedule_whole_component, 0);
   const Choice deep(isl_options_get_schedule_maximize_band_depth,

@@ -25,7 +25,7 @@ from ..schedule.scheduled_functions import ScheduledFunction
 from .exported_arguments import C_TYPES, Argument, Interface
 from .exporting import checked_symbol, linked_externs
 
-__all__ = ["ExportedSource", "c_text", "export_source"]
+__all__ = ["ExportedSource", "SourceInterface", "c_text", "export_source", "source_of"]
 
 _TYPES = {name: kind for name, (kind, _) in C_TYPES.items()} | {
     "complex64": "float _Complex",
@@ -182,7 +182,8 @@ def _fma_flag(definition: str) -> str:
     return " -mfma" if has_fma and platform.machine() in ("x86_64", "AMD64") else ""
 
 
-def _source(function: ScheduledFunction, symbol: str) -> _Source:
+def source_of(function: ScheduledFunction, symbol: str) -> _Source:
+    """The pieces of a function as C source, under a name."""
     _refuse_gpu(function)
     interface = SourceInterface(function, symbol)
     upper = symbol.upper()
@@ -260,7 +261,7 @@ def c_text(function: ScheduledFunction) -> str:
     symbol = str(_core.c_identifier(function.name))
     if _is_of_the_c_library(symbol):
         symbol += "_"
-    made = _source(function, symbol)
+    made = source_of(function, symbol)
     return f"{made.about}{made.includes}{made.declarations}{made.definition}".rstrip("\n")
 
 
@@ -322,7 +323,7 @@ def export_source(
     target = Path(a_path(directory, "directory"))
     if target.exists() and not target.is_dir():
         raise ExportError(f"{target} is there already and is no directory; name another one")
-    made = _source(function, symbol)
+    made = source_of(function, symbol)
     texts = {
         f"{symbol}.c": f'{made.about}#include "{symbol}.h"\n\n{made.includes}{made.definition}',
         f"{symbol}.h": _header(made),

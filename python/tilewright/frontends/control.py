@@ -43,17 +43,12 @@ def without_jumps(program: tree.Program) -> tuple[tree.Program, frozenset[str]]:
     Those are set where the rest of an iteration does not run, so that a statement may ask for them
     when it runs as well as when its iteration begins.
 
+    Args:
+        program: without `While` (see `whiles`).
+
     Raises:
-        TranslationError: a jump outside of loops, or a `While`.
+        TranslationError: a jump outside of loops.
     """
-    for statement in tree.walk(program.body):
-        if isinstance(statement, tree.While):
-            refuse(
-                statement.location,
-                "how often a while loop runs is not known before it runs, so its instances cannot "
-                "be ordered",
-                "write a for loop over the most iterations there can be, and leave it with break",
-            )
     if not any(isinstance(statement, _JUMPS) for statement in tree.walk(program.body)):
         return program, frozenset()
     pass_ = _Pass(program)

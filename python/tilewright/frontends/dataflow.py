@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import tilewright as tw
 
 from .. import _core
@@ -17,11 +19,15 @@ from ..base.source import located_at
 from . import tree
 from .affine import Affine, Scope, affine_of
 from .control import without_jumps
+from .fills import half_written, with_fills
 from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
+from .observers import without_old_values
 from .refusals import line_of, refuse
-from .scan import Scanned, ScannedStatement, plain, scan
+from .scan import BoundsOfData, Scanned, ScannedStatement, plain, scan
+from .snapshots import with_snapshots
 from .translated import TranslatedFunction
-from .values import Translator
+from .values import Translator, affine_expression
+from .whiles import bounded
 
 __all__ = ["to_function"]
 
@@ -36,19 +42,38 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
     Raises:
         TranslationError: for what has no translation, with its place in the program.
     """
-    straight, flags = without_jumps(program)
-    scanned = scan(straight, flags)
+    scanned, straight, flags = _scanned(program)
     memory = memory_of(scanned)
+    without_old = without_old_values(scanned, memory)
+    begun = half_written(scanned, memory, without_old) & set(straight.arrays)
+    if begun:
+        straight = with_fills(straight, begun)
+        scanned = scan(straight, flags)
+        memory = memory_of(scanned)
     again = _read_by_data(scanned, memory)
     try:
-        return _Maker(scanned, memory).function(options)
+        return _Maker(scanned, memory, flags).function(program, options)
     except (tw.IllegalScheduleError, tw.SelfDependenceError):
         if not again:
             raise
     # What data choose among may be written by several statements, some of them not yet: with a
     # version of all elements from each, there is one to read.
-    scanned = scan(straight, flags, again)
-    return _Maker(scanned, memory_of(scanned)).function(options)
+    straight, labels = with_snapshots(straight, again)
+    scanned = scan(straight, flags, again, labels)
+    return _Maker(scanned, memory_of(scanned), flags).function(program, options)
+
+
+def _scanned(program: tree.Program) -> tuple[Scanned, tree.Program, frozenset[str]]:
+    """The statements in order, of a program without `while` and jumps, and the truth values in it."""
+    of_data: frozenset[str] = frozenset()
+    while True:
+        straight, flags = without_jumps(bounded(program, of_data))
+        try:
+            return scan(straight, flags), straight, flags
+        except BoundsOfData as found:
+            if found.loop.label in of_data:
+                refuse(found.loop.location, "the bounds of this loop are not affine")
+            of_data |= {found.loop.label}
 
 
 def _read_by_data(scanned: Scanned, memory: Memory) -> frozenset[str]:
@@ -64,7 +89,8 @@ _FEW = 2
 class _Maker:
     """Makes Layer I of scanned statements and their dataflow."""
 
-    def __init__(self, scanned: Scanned, memory: Memory) -> None:
+    def __init__(self, scanned: Scanned, memory: Memory, flags: frozenset[str]) -> None:
+        self.flags = flags
         self.scanned = scanned
         self.memory = memory
         self.program = scanned.program
@@ -77,8 +103,9 @@ class _Maker:
         self.inputs: dict[str, tw.Input] = {}
         self.computations: dict[str, tw.Computation] = {}
         self.scope = Scope(scanned.parameters, {})
+        self.without_old = without_old_values(scanned, memory)
 
-    def function(self, options: dict[str, Any]) -> TranslatedFunction:
+    def function(self, source: tree.Program, options: dict[str, Any]) -> TranslatedFunction:
         for name in self.arrays:
             if not self.arrays[name].local:
                 self.declare_input(name)
@@ -108,7 +135,7 @@ class _Maker:
             self.schedule(made)
         statements = {one.name: one.location for one in self.scanned.statements}
         names = {**self.scanned.parameters, **self.scanned.names}
-        return TranslatedFunction(self.program, made, names, self.memory.results, statements)
+        return TranslatedFunction(source, made, names, self.memory.results, statements)
 
     # ---- Layer I ----
 
@@ -149,18 +176,58 @@ class _Maker:
 
     def guarded(self, one: ScannedStatement, value: tw.Expression, read: Any) -> tw.Expression:
         """The value where the guards hold, and what was there where they do not."""
-        old = self.found(one, one.target.array, one.subscripts)
+        if one.name in self.without_old:
+            # A loop that is not come to is left before it begins.
+            is_reset = one.target.array in self.flags and isinstance(one.value, tree.Literal)
+            old = (
+                ~_zero(self.arrays[one.target.array])
+                if is_reset
+                else _zero(self.arrays[one.target.array])
+            )
+        else:
+            old = self.before(one)
         for guard in reversed(one.guards):
             condition = Translator(self.variables(guard.scope), read)(guard.condition)
             value = tw.select(condition if guard.holds else ~condition, value, old)
         return value
+
+    def before(self, one: ScannedStatement) -> tw.Expression:
+        """What the element that a statement writes held before: a view, which is one place."""
+        array = self.arrays[one.target.array]
+        place = ", ".join(str(subscript) for subscript in one.subscripts)
+        reference = self.memory.references[one.name][array.name, place]
+        nobodys = {"killed", "initial"} if array.local else {"killed"}
+        kinds = {source.kind for source in self.memory.sources(reference, one.name)}
+        is_there = not kinds & nobodys
+        if len(self.memory.sources(reference, one.name)) < 2 or not is_there:
+            return self.found(one, array.name, one.subscripts)
+        name = self.scanned.taken.take(f"{one.name}_before")
+        sources = self.memory.sources(reference, name)
+        pieces = [(source.readers, self.element(source, array)) for source in sources]
+        domain = tw.Set(sources[0].readers)
+        for source in sources[1:]:
+            domain = domain | tw.Set(source.readers)
+        view = tw.view(str(domain), pieces, dtype=array.dtype)
+        return view[tuple(tw.iter(iterator) for iterator in one.iterators)]
 
     def read(self, one: ScannedStatement, what: tree.Read, translate: Translator) -> tw.Expression:
         subscripts = [affine_of(subscript, one.scope) for subscript in what.subscripts]
         known = tuple(subscript for subscript in subscripts if subscript is not None)
         if len(known) != len(subscripts):
             return self.computed(one, what, translate)
+        if not known and (what.array, "") not in self.memory.references[one.name]:
+            return self.known_value(one, what)
         return self.found(one, what.array, known)
+
+    def known_value(self, one: ScannedStatement, what: tree.Read) -> tw.Expression:
+        """A scalar in an affine condition, of which only the value that it has there is left."""
+        for scope in (one.scope, *(guard.scope for guard in one.guards)):
+            if what.array in scope.known:
+                of = {scope.variables[name]: own for name, own in self.variables(scope).items()}
+                value = affine_expression(scope.known[what.array], of)
+                if value is not None:
+                    return value if value.dtype == what.dtype else tw.cast(value, what.dtype)
+        refuse(what.location, f"the value of {what.array} is not an affine function here")
 
     def computed(
         self, one: ScannedStatement, what: tree.Read, translate: Translator
@@ -254,7 +321,7 @@ class _Maker:
                 self.promise(made, loop, name, inside)
             if inside and loop.parallel:
                 with located_at(line_of(loop.location)):
-                    self.parallelize(made, name, inside)
+                    self.parallelize(made, loop, name, inside)
 
     def promise(self, made: tw.Function, loop: tree.For, name: str, inside: list[str]) -> None:
         """Takes the person's word that iterations are independent, where data could say otherwise."""
@@ -264,16 +331,36 @@ class _Maker:
             with located_at(line_of(loop.location)):
                 made[meant[0]].independent(name, *meant[1:])
 
-    def parallelize(self, made: tw.Function, name: str, inside: list[str]) -> None:
+    def parallelize(self, made: tw.Function, loop: tree.For, name: str, inside: list[str]) -> None:
         """Runs a loop in parallel, with what is local to an iteration private to it."""
         arrays = {one.name: one.target.array for one in self.scanned.statements}
         outside = {array for one, array in arrays.items() if one not in inside}
+        own = [
+            one for one in inside if self.arrays[arrays[one]].local and arrays[one] not in outside
+        ]
+        endless = set(self.program.parameters) - set(self.program.arguments)
         with made.transaction():
-            for one in inside:
-                if self.arrays[arrays[one]].local and arrays[one] not in outside:
+            for one in own:
+                if endless:
+                    self.expand(made, loop, name, one)
+                else:
                     made[one].private(name)
             for one in inside:
                 made[one].parallelize(name)
+
+    def expand(self, made: tw.Function, loop: tree.For, name: str, one: str) -> None:
+        """A place for each iteration: what `private` gives is as long as the loops inside are."""
+        statement = next(each for each in self.scanned.statements if each.name == one)
+        array = self.arrays[statement.target.array]
+        start, stop = (affine_of(bound, self.scope) for bound in (loop.start, loop.stop))
+        if start is None or stop is None or loop.step < 0:
+            refuse(loop.location, "a parallel loop with a while loop inside must be the outermost")
+        count = tree.Operation("-", (loop.stop, loop.start), np.dtype(np.int64), loop.location)
+        translate = Translator(self.variables(self.scope), _no_read)
+        place = [f"{name} - ({start})", *(str(subscript) for subscript in statement.subscripts)]
+        shown = f"{self.scanned.names[array.name]}_of_{name}"
+        buffer = tw.Buffer(shown, [translate(count), *self.extents(array)])
+        made[one].store_in(buffer, place)
 
     def store(self, made: tw.Function, one: ScannedStatement) -> None:
         array = self.arrays[one.target.array]

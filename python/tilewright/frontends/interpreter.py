@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import AnalysisLimitError
 from . import tree
 
-__all__ = ["interpret"]
+__all__ = ["interpret", "most_iterations"]
 
 
 class _Left(Exception):
@@ -86,9 +87,42 @@ def interpret(program: tree.Program, arguments: Mapping[str, Any], steps: int = 
             return
 
 
+def most_iterations(program: tree.Program, arguments: Mapping[str, Any]) -> int:
+    """The largest number of iterations that a loop of the program makes on copies of these arrays.
+
+    Args:
+        program, arguments: as of `interpret`; arrays that are missing are zeros.
+
+    Raises:
+        AnalysisLimitError: it would take too long to run.
+    """
+    given = {
+        name: value.copy() if isinstance(value, np.ndarray) else value
+        for name, value in arguments.items()
+    }
+    for name in program.parameters:
+        given.setdefault(name, 0)
+    for name, array in program.arrays.items():
+        if name not in given and not array.local:
+            given[name] = np.zeros((), array.dtype)
+    run = _Run(program, given, _STEPS)
+    try:
+        with np.errstate(all="ignore"):
+            run.block(program.body)
+    except _Left:
+        pass
+    except RuntimeError as error:
+        raise AnalysisLimitError(f"{error}: too many for the evaluator") from None
+    return run.most
+
+
+_STEPS = 1_000_000
+
+
 class _Run:
     def __init__(self, program: tree.Program, arguments: Mapping[str, Any], steps: int) -> None:
         self.left = steps
+        self.most = 0
         self.variables = {name: int(arguments[name]) for name in program.parameters}
         self.arrays: dict[str, Any] = {}
         for name, array in program.arrays.items():
@@ -112,12 +146,16 @@ class _Run:
                 self.arrays[statement.target.array][self.place(statement.target)] = value
             case tree.For():
                 first, behind = int(self.value(statement.start)), int(self.value(statement.stop))
-                for value in range(first, behind, statement.step):
+                for turn, value in enumerate(range(first, behind, statement.step)):
+                    self.most = max(self.most, turn + 1)
                     self.variables[statement.iterator.name] = value
                     if not self.iteration(statement.body):
                         return
             case tree.While():
+                turn = 0
                 while self.value(statement.condition):
+                    turn += 1
+                    self.most = max(self.most, turn)
                     if not self.iteration(statement.body):
                         return
             case tree.If():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import _core
 from . import tree
@@ -78,10 +78,15 @@ class Memory:
     references: dict[str, dict[tuple[str, str], str]]
     computed: dict[str, dict[object, Computed]]
     results: dict[str, str]
+    _found: dict[tuple[str, str], list[Source]] = field(default_factory=dict)
 
     def sources(self, reference: str, reader: str) -> list[Source]:
         """The sources of a reference; `reader` is the name of the readers' tuple in the text."""
-        return [Source(*row[:5]) for row in self.flow.sources(reference, reader)]
+        found = self._found.get((reference, reader))
+        if found is None:
+            found = [Source(*row[:5]) for row in self.flow.sources(reference, reader)]
+            self._found[reference, reader] = found
+        return list(found)
 
 
 def tuple_text(name: str, iterators: Sequence[str]) -> str:
@@ -156,8 +161,9 @@ class _Builder:
     def __init__(self, scanned: Scanned) -> None:
         self.scanned = scanned
         context = " and ".join(f"({text})" for text, _ in scanned.context)
-        listed = f"[{', '.join(scanned.parameters.values())}] -> "
-        self.program = _core.MemoryProgram(f"{listed}{{ : {context} }}")
+        # A name that stands alone in a tuple is a parameter only if it is declared as one.
+        self.listed = f"[{', '.join(scanned.parameters.values())}] -> "
+        self.program = _core.MemoryProgram(f"{self.listed}{{ : {context} }}")
         everything: list[ScannedStatement | ScannedKill] = [*scanned.statements, *scanned.kills]
         self.depth = max([len(one.times) for one in everything], default=0)
         self.count = 0
@@ -182,7 +188,7 @@ class _Builder:
         self.count += 1
         reference = f"r{self.count}"
         target = f"{self.scanned.names[array]}[{subscripts}]"
-        self.program.access(reference, set_text(f"{start} -> {target}", where), kind)
+        self.program.access(reference, self.listed + set_text(f"{start} -> {target}", where), kind)
         return reference
 
     def assignment(self, one: ScannedStatement) -> None:

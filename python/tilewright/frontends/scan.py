@@ -19,10 +19,27 @@ from .affine import Affine, Scope, affine_of, condition_of
 from .names import Names
 from .refusals import refuse
 
-__all__ = ["Guard", "Scanned", "ScannedKill", "ScannedStatement", "free_name", "plain", "scan"]
+__all__ = [
+    "BoundsOfData",
+    "Guard",
+    "Scanned",
+    "ScannedKill",
+    "ScannedStatement",
+    "free_name",
+    "plain",
+    "scan",
+]
 
 BOOL = np.dtype(np.bool_)
 INDEX = np.dtype(np.int64)
+
+
+class BoundsOfData(Exception):
+    """A loop's bounds are not affine in parameters and the iterators around it."""
+
+    def __init__(self, loop: tree.For) -> None:
+        super().__init__(loop.label)
+        self.loop = loop
 
 
 @dataclass(frozen=True)
@@ -118,6 +135,7 @@ def scan(
     program: tree.Program,
     flags: frozenset[str] = frozenset(),
     whole: frozenset[str] = frozenset(),
+    since: Mapping[str, str] | None = None,
 ) -> Scanned:
     """The statements of a program in order.
 
@@ -125,15 +143,19 @@ def scan(
         program: without `Break`, `Continue`, `Return` and `While` (see `control`).
         flags: the truth values that jumps became.
         whole: the arrays of which each statement makes a version of all elements.
+        since: for some of them, the label of the first statement behind which they do.
 
     Raises:
         TranslationError: for what cannot be translated, with its place.
+        BoundsOfData: for a loop that is to be made another one before (see `whiles`).
     """
     taken = Names()
+    for own in ("out", "threads"):  # what every call takes besides the arguments
+        taken.take(own)
     parameters = {name: taken.take(name) for name in program.parameters}
     names = {name: taken.take(name) for name in program.arrays}
     result = Scanned(program, taken, names, parameters, [])
-    scanner = _Scanner(result, flags, whole)
+    scanner = _Scanner(result, flags, whole, since or {})
     place = _Place((), dict(parameters), (), (), (), count())
     for condition in program.context:
         scanner.assume(condition, place)
@@ -142,10 +164,17 @@ def scan(
 
 
 class _Scanner:
-    def __init__(self, result: Scanned, flags: frozenset[str], whole: frozenset[str]) -> None:
+    def __init__(
+        self,
+        result: Scanned,
+        flags: frozenset[str],
+        whole: frozenset[str],
+        since: Mapping[str, str],
+    ) -> None:
         self.result = result
         self.flags = flags
-        self.whole = whole
+        self.whole = set(whole) - set(since)
+        self.since = {label: array for array, label in since.items()}
         self.known: dict[str, Affine] = {}
 
     def scope(self, place: _Place) -> Scope:
@@ -204,6 +233,8 @@ class _Scanner:
             )
         )
         self.note_value(statement, place, scope)
+        if statement.label in self.since:
+            self.whole.add(self.since[statement.label])
 
     def is_chosen(self, target: tree.Read, scope: Scope) -> bool:
         """Whether the statement goes over elements, of which one is written."""
@@ -316,13 +347,7 @@ class _Scanner:
         scope = self.scope(place)
         start, stop = affine_of(loop.start, scope), affine_of(loop.stop, scope)
         if start is None or stop is None:
-            which = "start" if start is None else "stop"
-            refuse(
-                loop.location,
-                f"the {which} of the loop over {loop.iterator.name} is not affine in parameters and "
-                "the iterators around it",
-            )
-        assert start is not None and stop is not None
+            raise BoundsOfData(loop)
         name = loop.iterator.name
         if name in place.iterators or name in self.result.parameters.values():
             name = self.result.taken.take(name)

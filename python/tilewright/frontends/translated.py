@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tilewright as tw
 
-from . import tree
+from . import in_place, tree
+from .interpreter import most_iterations
+from .whiles import LIMIT
 
 __all__ = ["TranslatedFunction"]
 
@@ -41,13 +44,19 @@ class TranslatedFunction:
         self.statements = statements
         self._names = names
         known = {*function.inputs, *function.parameters}
+        self._program = program
         self._used = [(name, names[name]) for name in program.arguments if names[name] in known]
+        given = {names[name] for name in program.arguments}
+        # How often loops run at most that only data end.
+        self._limits = {name: LIMIT for name in function.parameters if name not in given}
+        self._all = frozenset(program.arguments)
         self._results = results
+        self._places = in_place.places_of(function, [names[array] for array in results])
         self.__signature__ = inspect.Signature(
             [
                 inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
                 for name in program.arguments
-                if name.isidentifier()
+                if name.isidentifier() and not keyword.iskeyword(name)
             ]
         )
 
@@ -62,14 +71,41 @@ class TranslatedFunction:
             ArgumentTypeError: too many or too few arguments, or one of another type.
             ArgumentError: an array of another shape, or one that cannot be used where it is.
         """
-        given = self._bound(arguments, keywords)
-        results = self.function(**given)
-        elsewhere = self._elsewhere()
+        self._run(self.function, self._bound(arguments, keywords))
+
+    def _run(self, function: Any, given: dict[str, Any]) -> Any:
+        """Runs the function, or a copy of it under another schedule; its results."""
+        results = function(**given)
+        elsewhere = self._elsewhere(function)
         if elsewhere:
-            outputs = self.function.outputs
+            outputs = function.outputs
             found = dict(zip(outputs, (results,) if len(outputs) == 1 else results, strict=True))
             for output, array in elsewhere.items():
                 given[array][...] = found[output]
+        return results
+
+    def tune(
+        self, /, *arguments: Any, budget: Any = "30s", progress: bool | None = None, **keywords: Any
+    ) -> Any:
+        """Searches for a fast schedule: `tw.Function.tune`, on the program's arguments.
+
+        The caller's arrays are left as they are.
+        """
+        from ..tuning.methods import tune_function
+
+        given = self._bound(arguments, keywords)
+        return tune_function(
+            self.function, self._run, given, budget, progress, False, frozenset(self._written())
+        )
+
+    def _written(self) -> list[str]:
+        return [self._names[array] for array in self._results]
+
+    def _tuned(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """See `tw.tuned`."""
+        from ..tuning.methods import tuned_for
+
+        return tuned_for(self.function, self._bound(arguments, dict(keywords)))
 
     def evaluate(self, *arguments: Any, **keywords: Any) -> dict[str, Any]:
         """The arrays that the program writes as they are at its end, by the evaluator of Layer I.
@@ -79,14 +115,18 @@ class TranslatedFunction:
         Args:
             arguments, keywords: as of a call.
         """
-        results = self.function.evaluate(**self._bound(arguments, keywords))
+        given = self._bound(arguments, keywords)
+        if self._limits:
+            own = {name: given[shown] for name, shown in self._used}
+            given.update(dict.fromkeys(self._limits, most_iterations(self._program, own) + 1))
+        results = self.function.evaluate(**given)
         outputs = self.function.outputs
         found = dict(zip(outputs, (results,) if len(outputs) == 1 else results, strict=True))
         return {array: found[output] for array, output in self._results.items()}
 
-    def _elsewhere(self) -> dict[str, str]:
+    def _elsewhere(self, function: Any) -> dict[str, str]:
         """The outputs that commands store in memory of their own, and the arrays that they are of."""
-        stored = {output for _, outputs in self.function._overwritten for output in outputs}
+        stored = {output for _, outputs in function._overwritten for output in outputs}
         return {
             output: self._names[array]
             for array, output in self._results.items()
@@ -100,6 +140,8 @@ class TranslatedFunction:
                 f"{self.name}() takes {len(self.arguments)} arguments "
                 f"({', '.join(self.arguments)}), {len(arguments)} were given"
             )
+        if not arguments and keywords.keys() == self._all:  # as doors call it
+            return {**{name: keywords[key] for key, name in self._used}, **self._limits}
         given = dict(zip(self.arguments, arguments, strict=False))
         own = {key: keywords.pop(key) for key in ("threads",) if key in keywords}
         for name, value in keywords.items():
@@ -115,13 +157,27 @@ class TranslatedFunction:
         missing = [name for name in self.arguments if name not in given]
         if missing:
             raise tw.ArgumentTypeError(f"{self.name}() misses {', '.join(missing)}")
-        return {**{name: given[key] for key, name in self._used}, **own}
+        return {**{name: given[key] for key, name in self._used}, **self._limits, **own}
 
     # ---- the schedule ----
 
     def __getitem__(self, label: str) -> Any:
         """The statement of a label, to schedule it."""
         return self.function[label]
+
+    def auto_schedule(self) -> Any:
+        """Finds a schedule, as `tw.Function.auto_schedule` does, and stores results in the program's
+        arrays wherever that is legal in the order found. If no order but the program's is known to be
+        legal, that one stays, with a warning.
+
+        Returns:
+            the schedule that the function has now.
+
+        Raises:
+            ScheduleError: in a transaction.
+        """
+        in_place.auto_schedule(self.function, self._places)
+        return self.function.schedule
 
     @property
     def schedule(self) -> Any:

@@ -21,6 +21,7 @@ from ..language.expressions import Expression
 from ..language.inputs import StructInput
 from ..language.names import Parameter
 from ..schedule.computations import Computation
+from .automatic_start import begin, checked_start
 from .functions import Function
 from .structs import StructFunction, StructOutput, flat_inputs, flat_outputs
 
@@ -61,6 +62,7 @@ def function(
     target: str | None = None,
     until: Mapping[Parameter, Computation] | None = None,
     limit: int | None = None,
+    schedule: str | None = None,
 ) -> Function:
     """A callable function of what `outputs` need.
 
@@ -104,6 +106,13 @@ def function(
             below.
         limit: the most iterations that are made: T is the limit where none of them says that it is
             the last. Without one they go on until one does, or Ctrl-C; a call may say ``T=100``.
+        schedule: "default" (or None) for the default schedule. "auto" for the one that
+            `Function.auto_schedule` finds: calls run by the default one until it is found and
+            compiled, on another thread, and by the found one from then on (`Function.wait_scheduled`).
+            Integers are the same from call to call; sums of floating-point numbers may be added in
+            another order, so their last bits may change when the schedule does. The first command
+            that is given ends it and starts from the loops as declared. "auto-now" finds it before
+            this returns: ``f.auto_schedule()``.
 
     Iterations until a condition holds: computations over ``{t: T}`` are made by one loop over t,
     which ends behind the first t where ``until`` holds. What reads them at T - 1, or uses T itself,
@@ -156,6 +165,7 @@ def function(
         check_bounds=check_bounds,
         target=target,
     )
+    start = checked_start(schedule)
     if not name.isidentifier():
         raise DeclarationError(f"a function's name must be an identifier, got {described(name)}")
     results: Any = [outputs] if isinstance(outputs, StructOutput) else outputs
@@ -174,6 +184,7 @@ def function(
     if inputs is not None and not arrays and result.inputs:
         needed = ", ".join(result.inputs)
         raise DeclarationError(f"the function {name} reads {needed}, but inputs= is empty")
+    begin(result, start)
     return result
 
 

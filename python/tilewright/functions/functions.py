@@ -36,6 +36,7 @@ from ..schedule.commands import ComputationHandle
 from ..schedule.computations import Computation
 from ..schedule.gpu_mapping import map_to_gpu
 from ..schedule.receivers import no_computation
+from ..tuning.methods import TunableFunction
 from . import pickling
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def document_instances(kind: type[Function]) -> None:
     kind.__doc__ = _Documentation(kind.__doc__ or "")
 
 
-class Function(ExportableFunction):
+class Function(TunableFunction, ExportableFunction):
     """A function that computes its outputs from arrays; made by `tw.function`.
 
     Call it with the input arrays, in order or by name::
@@ -108,6 +109,8 @@ class Function(ExportableFunction):
         SubscriptError: a computed subscript is outside its array.
         OutOfBoundsError: an access is outside its memory, where `check_bounds` is on.
     """
+
+    _finding: Future[dict[str, Any]] | None = None  # of schedule="auto"
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and not hasattr(type(self), name):
@@ -190,6 +193,27 @@ class Function(ExportableFunction):
         if problem:
             notices.warn("not-optimized", f"{self.name} goes on with its first code: {problem}")
         return self._full
+
+    def wait_scheduled(self, timeout: float | None = None) -> bool:
+        """Waits until the schedule is found that ``tw.function(..., schedule="auto")`` asked for.
+
+        Args:
+            timeout: the longest wait, in seconds.
+
+        Returns:
+            Whether the function runs by it: not where time was over, or where somebody gave a
+            command. True where nothing was asked for.
+
+        Raises:
+            TilewrightError: what prevented it.
+        """
+        timeout = None if timeout is None else a_number(timeout, "the timeout")
+        if self._finding is None:
+            return True
+        try:
+            return bool(self._finding.result(timeout)["taken"])
+        except TimeoutError:
+            return False
 
     @property
     def threads(self) -> int | None:

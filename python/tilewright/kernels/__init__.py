@@ -10,6 +10,6 @@ that depends on the processor takes ``cpu``, as `tw.function` does, which the pa
 
 from __future__ import annotations
 
-from . import blas, images, stencils
+from . import blas, dsp, images, stencils
 
-__all__ = ["blas", "images", "stencils"]
+__all__ = ["blas", "dsp", "images", "stencils"]

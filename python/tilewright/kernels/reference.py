@@ -31,7 +31,7 @@ _HEAD = """# Kernels
 `tw.kernels` holds kernels with schedules that reach hand-tuned libraries; [benchmarks](../benchmarks/README.md)
 measure how near. Each is a Python function that returns a `tw.Function`, short enough to read and to begin one's own
 from. Loops are shown as they come out for AVX2 (`cpu="x86-64-v3"`); without this argument, kernels take the vectors of
-the processor.
+the processor. Those of signal processing return a `tw.StreamFunction` ([streams.md](streams.md)).
 
 This page is made by `python -m tilewright.kernels.reference`.
 """
@@ -59,7 +59,9 @@ def _source(function: Callable[..., Any]) -> str:
     return "\n".join(lines)
 
 
-def _made(kernel: Callable[..., tw.Function]) -> tw.Function:
+def _made(
+    kernel: Callable[..., tw.Function | tw.StreamFunction],
+) -> tw.Function | tw.StreamFunction:
     if "cpu" in inspect.signature(kernel).parameters:
         return kernel(cpu=_PAGE_CPU)
     return kernel()
@@ -74,15 +76,14 @@ def entry(module: Any, name: str) -> str:
     kernel = getattr(module, name)
     short = module.__name__.rpartition(".")[2]
     function = _made(kernel)
-    return "\n\n".join(
-        [
-            f"### {short}.{name}",
-            f"`{function.signature}`",
-            markdown((inspect.getdoc(kernel) or "").splitlines()),
-            _block(_source(kernel)),
-            f"<details><summary>The loops</summary>\n\n{_block(function.loops)}\n\n</details>",
-        ]
-    )
+    parts = [f"### {short}.{name}"]
+    if isinstance(function, tw.Function):
+        parts.append(f"`{function.signature}`")
+    parts += [markdown((inspect.getdoc(kernel) or "").splitlines()), _block(_source(kernel))]
+    if isinstance(function, tw.Function):  # those of a stream depend on how it is opened
+        loops = _block(function.loops)
+        parts.append(f"<details><summary>The loops</summary>\n\n{loops}\n\n</details>")
+    return "\n\n".join(parts)
 
 
 def page() -> str:

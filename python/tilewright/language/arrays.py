@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 from .. import _core
 from ..base.checks import described, made_by
@@ -63,7 +64,7 @@ class Array:
 
     @property
     def part(self) -> Parts:
-        """Boxes of elements for `tw.block`: `A.part[b, :, 0:K]`."""
+        """Boxes of elements for `tw.block`, such as ``A.part[b, :, 0:K]``."""
         return Parts(self)
 
     def __getitem__(self, subscripts: ExpressionLike | tuple[ExpressionLike, ...]) -> Expression:
@@ -128,7 +129,8 @@ class Array:
         return f"<{type(self).__name__} {self.name}[{shape}] {self.dtype}>"
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True, repr=False)
+class Part:
     """A box of elements of an array: a number for each subscript, or a range."""
 
     array: Array
@@ -171,6 +173,9 @@ class Parts:
 
     def __init__(self, array: Array) -> None:
         self._array = array
+
+    def __repr__(self) -> str:
+        return f"{self._array.name}.part"
 
     def __getitem__(self, subscripts: object) -> Part:
         """The part at numbers and slices, one for each dimension: `A.part[b, :, 0:K]`.

@@ -157,7 +157,9 @@ def _check_name(name: object) -> None:
     if _core.c_identifier(text) != text or reserved:
         raise DeclarationError(
             f"{described(text)} cannot be the name of a function of C: names are letters, digits and "
-            "_, do not start with a digit, are no word of C, and do not start with tw_ or tilewright_"
+            "_, do not start with a digit, are no word of C, no function that exported C calls itself "
+            "(fabs, sqrt and the like: tw.abs and tw.sqrt are there), and do not start with tw_ or "
+            "tilewright_"
         )
 
 

@@ -90,7 +90,7 @@ def fold(
             values as there are states.
         commutative: False if `combine` is associative, but combine(a, b) is not combine(b, a). Terms
             then keep their order, and `rfactor` makes partial results of terms that stand together
-            and combines them in order, by threads or in lanes:
+            and combines them in order, by threads or in lanes::
 
                 turn = tw.fold(compose, (1.0, 0.0), (a[k], b[k]), over={k: K}, associative=True,
                                commutative=False)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import _core
+from ..base.checks import made_by
 from ..base.source import caller_location
 from ..language.arrays import Array, Part
 from ..language.blocks import declaration
@@ -27,6 +28,8 @@ class Block:
     __slots__ = ("_call", "_results")
 
     def __init__(self, call: Computation, results: tuple[Computation, ...]) -> None:
+        made_by("tw.block", call, Computation, "tw.Block")
+        made_by("tw.block", results, tuple, "tw.Block")
         self._call = call
         self._results = results
 

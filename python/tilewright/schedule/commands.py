@@ -440,10 +440,10 @@ class ScheduleCommands(
                 for j in range(0, i + 1):
                     buffer[i * (i + 1) // 2 + j] = ...
 
-        It is no affine subscript and the only such one: the row is an iterator, and stands last,
-        behind other subscripts perhaps (``buffer[b, i*(i+1)//2 + j]``). What is legal is asked of
-        the elements ``[i, j]``. Of an upper triangle, i <= j, ``j*(j+1)//2 + i`` keeps columns.
-        Arrays of the caller are not packed.
+        It is no affine subscript and the only such one: the row is an iterator, perhaps shifted
+        (``i*(i-1)//2 + j`` without the diagonal), and stands last, behind other subscripts perhaps
+        (``buffer[b, i*(i+1)//2 + j]``). What is legal is asked of the elements ``[i, j]``. Of an
+        upper triangle, i <= j, ``j*(j+1)//2 + i`` keeps columns. Arrays of the caller are not packed.
 
         In an input, computation is in place.
 
@@ -532,18 +532,24 @@ class ComputationHandle(ScheduleCommands, Questions, Scans):
     @property
     def loops(self) -> tuple[str, ...]:
         """The names of its loops, outermost first."""
-        return tuple(name for name, _ in self._function._loops(self._name))
+        return tuple(name for name, _ in self._own_loops())
 
     @property
     def tags(self) -> dict[str, str]:
         """The loops that are not sequential: name -> "parallel", "vector(8)" or "unroll(4)"."""
-        return {name: tag for name, tag in self._function._loops(self._name) if tag}
+        return {name: tag for name, tag in self._own_loops() if tag}
+
+    def _own_loops(self) -> list[tuple[str, str]]:
+        if self._name not in self._function.computations:
+            raise ScheduleError(no_computation(self._function, self._name))
+        return self._function._loops(self._name)
 
     def _command_target(self) -> tuple[_core.Function, str]:
         return self._function, self._name
 
     def __repr__(self) -> str:
-        loops = ", ".join(
-            f"{name} ({tag})" if tag else name for name, tag in self._function._loops(self._name)
-        )
-        return f"<{self._name} in {self._function.name}: loops {loops or 'none'}>"
+        where = f"{self._name} in {self._function.name}"
+        if self._name not in self._function.computations:
+            return f"<{where}: inside of its readers>"
+        loops = ", ".join(f"{name} ({tag})" if tag else name for name, tag in self._own_loops())
+        return f"<{where}: loops {loops or 'none'}>"

@@ -168,8 +168,10 @@ def view(  # the isl form gives the value in the second place
     and a recurrence leaves its last values in it. What cannot be stored there is copied: loops of
     the view's own, which commands schedule.
 
-    A view that is read at a subscript that data decide about, or that reads itself, is stored like
-    any other computation.
+    A view that needs its own elements, or that a block reads, is stored like any other computation.
+    So is one that is read at a subscript from data, ``x[index[k]]``, if what it shows has elements
+    at subscripts that are none of its own (a part of an array, every second element), as the call
+    could not tell wrong subscripts then, or if what it shows is computed from its readers.
 
     Args:
         name, domain, where, shape: as of `computation`.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
-from ..base.checks import described
+from ..base.checks import SCHEDULE, a_list, described, made_by
 from ..base.errors import ScheduleError, ScheduleTypeError
 from ..base.source import caller_location
 from .command_arguments import name_of
@@ -40,8 +40,11 @@ class Nest(LoopCommands, ExecutionCommands, GpuCommands):
     __slots__ = ("_computations", "_function")
 
     def __init__(self, function: _core.Function, computations: Sequence[object]) -> None:
+        made_by("f.nest(...)", function, _core.Function, "tw.Nest", SCHEDULE)
         names = []
-        for computation in computations:
+        for computation in a_list(
+            computations, "the computations of a nest", SCHEDULE, "computations"
+        ):
             if not isinstance(computation, str | CommandReceiver):
                 raise ScheduleTypeError(
                     f"{function.name}.nest takes computations or their names, got "

@@ -48,6 +48,30 @@ class PromiseCommands(CommandReceiver):
                 B[i] = ...
                 C[i] = ... B[idx[i]] ...
 
+        Of a computation whose elements data choose, it is about memory, too: the rows of a sparse
+        matrix, which do not overlap, may lie behind each other.
+
+        Before::
+
+            for i in range(0, N):
+                for p in range(row[i], row[i + 1]):
+                    B[i, p] = ...
+            for i in range(0, N):
+                for p in range(row[i], row[i + 1]):
+                    C[i] += B[i, p]
+
+        After ``with f.transaction(): B.store_in("buffer[p]"); B.independent(i)``::
+
+            for i in range(0, N):
+                for p in range(row[i], row[i + 1]):
+                    buffer[p] = ...
+            for i in range(0, N):
+                for p in range(row[i], row[i + 1]):
+                    C[i] += buffer[p]
+
+        That is promised of the elements as they lie when it is given; a later `store_in` is asked
+        about without it.
+
         Args:
             i: a loop of this computation. The promise is about the values that it has now and
                 holds through later commands, so its parts may be parallel after a split.

@@ -162,28 +162,68 @@ def command_text(command: Command, function: str = "f") -> str:
     return (command[0] or function) + _call(command)
 
 
-def python_lines(commands: Sequence[Command]) -> list[str]:
-    """The Python that makes a schedule: a line for each run of commands of one computation."""
-    return _lines(commands, function_name(commands), set())
+#: What is said of a schedule: (computations, "X, Y and Z", or "" for all of it; a sentence).
+Comment: TypeAlias = tuple[str, str]
 
 
-def _lines(commands: Iterable[Command], function: str, made: set[str]) -> list[str]:
-    lines: list[str] = []
-    current: str | None = None
-    for command in commands:
-        computation, name, arguments = command
-        if is_transaction(command):
-            lines.append(command_text(command, function))
-            lines += [f"    {line}" for line in _lines(arguments, function, made)]
-            current = None
-            continue
-        if name in commands_with("makes"):
-            made.add(new := made_by_command(command, made))
-            lines.append(f"{new} = {command_text(command, function)}")
-        elif computation == current:
-            lines[-1] += _call(command)
-        else:
-            lines.append(command_text(command, function))
-        returns_another = name in commands_with("turns") | commands_with("makes")
-        current = None if returns_another or not computation else computation
-    return lines
+def python_lines(commands: Sequence[Command], comments: Sequence[Comment] = ()) -> list[str]:
+    """The Python that makes a schedule: a line for each run of commands of one computation, and the
+    comments on a computation in front of its first one."""
+    writer = _Writer(function_name(commands), comments)
+    writer.add(commands, "")
+    return writer.lines
+
+
+class _Writer:
+    """Writes commands as lines, and each comment once."""
+
+    def __init__(self, function: str, comments: Sequence[Comment]) -> None:
+        self.lines: list[str] = []
+        self._function = function
+        self._made: set[str] = set()
+        self._comments = list(comments)
+
+    def add(self, commands: Sequence[Command], indent: str) -> None:
+        current: str | None = None
+        self._comment_on_the_rest(commands, indent)
+        for command in commands:
+            computation, name, arguments = command
+            if is_transaction(command):
+                self.lines.append(indent + command_text(command, self._function))
+                self.add(arguments, indent + "    ")
+                current = None
+                continue
+            if computation != current:
+                self._comment_on(computation, indent)
+            if name in commands_with("makes"):
+                self._made.add(new := made_by_command(command, self._made))
+                self.lines.append(f"{indent}{new} = {command_text(command, self._function)}")
+            elif computation == current:
+                self.lines[-1] += _call(command)
+            else:
+                self.lines.append(indent + command_text(command, self._function))
+            returns_another = name in commands_with("turns") | commands_with("makes")
+            current = None if returns_another or not computation else computation
+
+    def _comment_on(self, computation: str, indent: str) -> None:
+        """Those about a computation; "": about the function."""
+        self._write([each for each in self._comments if computation in _about(each)], indent)
+
+    def _comment_on_the_rest(self, commands: Sequence[Command], indent: str) -> None:
+        """Those on computations that are given no command, unless a transaction follows."""
+        if any(map(is_transaction, commands)):
+            return
+        given = {computation for computation, _, _ in commands}
+        self._write([each for each in self._comments if not given & set(_about(each))], indent)
+
+    def _write(self, comments: Iterable[Comment], indent: str) -> None:
+        for comment in comments:
+            about, text = comment
+            self.lines.append(f"{indent}# {about}: {text}" if about else f"{indent}# {text}")
+            self._comments.remove(comment)
+
+
+def _about(comment: Comment) -> list[str]:
+    """The computations of "X, Y and Z"."""
+    *first, last = comment[0].replace(" and ", ", ").split(", ")
+    return [*first, last]

@@ -19,7 +19,6 @@ from ..language.expressions import Expression
 from ..language.owners import register_owner
 from ..language.records import Slot
 from ..sets.values import Map, Set
-from .automatic import AutomaticScheduling
 from .command_arguments import map_text
 from .commands import ComputationHandle
 from .computations import Computation
@@ -35,11 +34,12 @@ __all__ = ["ScheduledFunction"]
 Self = TypeVar("Self", bound="ScheduledFunction")
 
 
-class ScheduledFunction(AutomaticScheduling, FunctionCommands, _core.Function):
+class ScheduledFunction(FunctionCommands, _core.Function):
     """The core's function with its schedule as Python has it."""
 
     _declared: tuple[str, ...]
     _where: SourceLocation | None
+    _commented: Schedule | None = None  # the latest one that says why it is as it is
     # Of its results, those that are structured arrays among them.
     _output_slots: Sequence[Slot] = ()
 
@@ -78,7 +78,9 @@ class ScheduledFunction(AutomaticScheduling, FunctionCommands, _core.Function):
 
         As long as there are none, `default_schedule` is what runs.
         """
-        return Schedule(self._commands())
+        schedule = Schedule(self._commands())
+        commented = self._commented
+        return commented if commented is not None and commented == schedule else schedule
 
     @property
     def default_schedule(self) -> Schedule:
@@ -228,6 +230,7 @@ class ScheduledFunction(AutomaticScheduling, FunctionCommands, _core.Function):
         _core.Function.__init__(copy, self)
         copy._declared = self._declared
         copy._where = self._where
+        copy._commented = self._commented
         return copy
 
     def legal(self, schedule: Schedule) -> Verdict:

@@ -31,6 +31,7 @@ from ..base.source import SourceLocation, caller_location
 from .schedule_text import (
     TRANSACTION,
     Command,
+    Comment,
     command_text,
     commands_with,
     each_command,
@@ -47,6 +48,7 @@ class Replayable(Protocol):
     """What a schedule needs of a function: its computations as they were declared."""
 
     _declared: tuple[str, ...]
+    _commented: Schedule | None
 
     @property
     def name(self) -> str: ...
@@ -82,23 +84,39 @@ class Schedule:
             or lists of either. The computation is "" of a command that is given to the whole
             function, and the arguments of ``("", "transaction", ...)`` are the commands of it.
 
+        comments: (computations, sentence) of what is to be said of them, "X" or "X, Y and Z", or ""
+            for the whole function. They are printed as Python's comments in front of the commands,
+            and saved; they count neither when schedules are compared nor when they are replayed.
+
     Raises:
         ScheduleError: when something else is given.
     """
 
-    __slots__ = ("_commands",)
+    __slots__ = ("_commands", "_comments")
 
     _commands: tuple[Command, ...]
+    _comments: tuple[Comment, ...]
 
-    def __init__(self, commands: Iterable[tuple[str, str, Iterable[Any]]] = ()) -> None:
+    def __init__(
+        self,
+        commands: Iterable[tuple[str, str, Iterable[Any]]] = (),
+        comments: Iterable[tuple[str, str]] = (),
+    ) -> None:
         given = a_list(commands, "the commands of a schedule", SCHEDULE, "commands")
         # A transaction without a command is none.
         self._commands = tuple(one for one in map(_command, given) if one != (*TRANSACTION, ()))
+        said = a_list(comments, "the comments of a schedule", SCHEDULE, "comments")
+        self._comments = tuple(map(_comment, said))
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """(computation, command, arguments) of each command; a transaction is one."""
         return self._commands
+
+    @property
+    def comments(self) -> tuple[Comment, ...]:
+        """(computations, sentence) of what is said of it: why it is as it is."""
+        return self._comments
 
     @property
     def computations(self) -> tuple[str, ...]:
@@ -132,6 +150,7 @@ class Schedule:
         _require_function(function)
         self._require_computations(function)
         function._replay(self._as_lists(), caller_location())
+        function._commented = self if self._comments else None
         return function
 
     def renamed(self, computations: Mapping[str, str]) -> Schedule:
@@ -192,6 +211,9 @@ class Schedule:
         """The schedule as JSON text, for `from_json`."""
         body = _json_list(self._commands, "  ")
         version = self._version()
+        if self._comments:
+            said = ",\n".join(f"    {json.dumps(list(comment))}" for comment in self._comments)
+            body += f',\n  "comments": [\n{said}\n  ]'
         return f'{{\n  "format": "{_FORMAT}",\n  "version": {version},\n  "commands": {body}\n}}\n'
 
     @classmethod
@@ -222,7 +244,10 @@ class Schedule:
         commands = content.get("commands")
         if not isinstance(commands, list):
             raise ScheduleError('this schedule has no list of "commands"')
-        return cls(commands)
+        comments = content.get("comments", [])
+        if not isinstance(comments, list):
+            raise ScheduleError('the "comments" of this schedule are no list')
+        return cls(commands, comments)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the schedule to a file, as JSON."""
@@ -256,7 +281,7 @@ class Schedule:
         return bool(self._commands)
 
     def __str__(self) -> str:
-        return "\n".join(python_lines(self._commands))
+        return "\n".join(python_lines(self._commands, self._comments))
 
     def __repr__(self) -> str:
         return str(self) or "Schedule()"
@@ -268,7 +293,7 @@ class Schedule:
         printer.text(repr(self))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Schedule, (self._commands,)
+        return Schedule, (self._commands, self._comments)
 
 
 class ScheduleDifference:
@@ -390,6 +415,16 @@ def _commands_of_transaction(given: Any) -> tuple[Command, ...]:
                 "the commands of both as one"
             )
     return tuple(map(_command, inside))
+
+
+def _comment(given: Any) -> Comment:
+    pair = list(given) if isinstance(given, list | tuple) else []
+    if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+        raise ScheduleTypeError(
+            f"a comment of a schedule is (computations, sentence), got {described(given)}"
+        )
+    about, text = (" ".join(a_string(part, "a comment", SCHEDULE).split()) for part in pair)
+    return about, text  # each on one line
 
 
 def _argument(value: Any, what: str) -> Any:

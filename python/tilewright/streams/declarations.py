@@ -56,7 +56,7 @@ def stream(name: str, dtype: Any, shape: Sequence[Any] = ()) -> StreamInput:
         name: its name, which `push` takes as a keyword, too.
         dtype: the type of an element.
         shape: what there is at each n, such as the number of channels; a chunk of L elements is an
-            array of shape (L, *shape).
+            array of shape ``(L, *shape)``.
 
     Raises:
         DeclarationError: the name is no identifier, or an extent no number or parameter.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -9,17 +10,40 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..base.checks import DECLARATION, a_list, a_string
-from ..base.errors import ArgumentError, ArgumentTypeError, DeclarationError, DeclarationTypeError
+from ..base.checks import (
+    ARGUMENT,
+    DECLARATION,
+    a_boolean,
+    a_list,
+    a_string,
+    an_integer,
+    described,
+)
+from ..base.display import Text
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeclarationError,
+    DeclarationTypeError,
+    ExportError,
+)
 from ..language.expressions import as_dtype
 from ..schedule.computations import Computation
+from ..sets.values import Map
+from .c_source import LARGEST, ExportedStream, export_stream_source, stream_c_text
+from .naming import check_names
+from .periodic import PeriodicTiling
+from .periods import Periods, asked_periods, collected_ticks, tiled, tiling_of
+from .reports import reported
 from .states import Stream
 from .steps import Program, Step, gather, make_step
 
 __all__ = ["StreamFunction", "stream_function"]
 
 
-def stream_function(name: str, outputs: Sequence[Computation] | Computation) -> StreamFunction:
+def stream_function(
+    name: str, outputs: Sequence[Computation] | Computation, *, synchronise: bool = False
+) -> StreamFunction:
     """A function of streams: elements are pushed in chunks of any length, and come out as soon as
     everything that they read is there::
 
@@ -39,16 +63,23 @@ def stream_function(name: str, outputs: Sequence[Computation] | Computation) -> 
     Args:
         name: its name.
         outputs: computations over `tw.forever`, each with one infinite direction.
+        synchronise: whether parts that no dependence connects run together, an element of the first
+            input of each part for each one of the first input of all. They are refused without it.
 
     Raises:
         DeclarationError: there is no stream to push, or the program needs memory without bound, or
             its rates are not consistent, or some element waits for itself, or parts of it have
-            nothing to do with each other.
+            nothing to do with each other. The message has an example.
 
-    Source: Leben and Tzanetakis, ACM TACO 16(3), 2019; here the period is one element (their
-    untiled schedule), and what one call computes is as long as the chunk.
+    Source: Leben and Tzanetakis, ACM TACO 16(3), 2019. The period is one element (their untiled
+    schedule) unless `StreamFunction.periodic` says otherwise.
     """
-    a_string(name, "the name of a function", DECLARATION)
+    return StreamFunction(name, outputs, (), synchronise)
+
+
+def _checked_outputs(
+    name: str, outputs: Sequence[Computation] | Computation
+) -> tuple[Computation, ...]:
     listed = [outputs] if isinstance(outputs, Computation) else outputs
     given = a_list(listed, "outputs", DECLARATION, "computations")
     for output in given:
@@ -56,17 +87,28 @@ def stream_function(name: str, outputs: Sequence[Computation] | Computation) -> 
             raise DeclarationTypeError(f"outputs must be computations, got {output!r}")
     if not given:
         raise DeclarationError(f"{name} needs an output")
-    return StreamFunction(name, tuple(given))
+    return tuple(given)
 
 
 class StreamFunction:
     """What `tw.stream_function` makes. `stream` opens a stream; a call runs one over whole arrays."""
 
     def __init__(
-        self, name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] = ()
+        self,
+        name: str,
+        outputs: Sequence[Computation] | Computation,
+        order: tuple[str, ...] = (),
+        synchronise: bool = False,
     ) -> None:
-        self.name = name
-        self._program: Program = gather(name, outputs, order)
+        self.name = a_string(name, "the name of a function", DECLARATION)
+        inputs = tuple(
+            a_string(one, "the name of an input", DECLARATION)
+            for one in a_list(order, "order", DECLARATION, "names of inputs")
+        )
+        a_boolean(synchronise, "synchronise", DECLARATION)
+        self._program: Program = gather(name, _checked_outputs(name, outputs), inputs, synchronise)
+        self._periods = Periods()
+        check_names(self._program, self._parameters())
         if not self._program.inputs:
             raise DeclarationError(
                 f"{name} reads no stream, so nothing says how far it runs; declare one with tw.stream"
@@ -81,7 +123,9 @@ class StreamFunction:
         return f"<StreamFunction {self.name}({streams}) -> {', '.join(self.outputs)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StreamFunction, (self.name, self._program.outputs, self.inputs)
+        packed = _core.pack([output._handle for output in self._program.outputs], [])
+        made = (self.name, packed, self.inputs, self._program.synchronise)
+        return _restored, (*made, self._periods)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -93,16 +137,29 @@ class StreamFunction:
         """The names of what comes out."""
         return tuple(output.name for output in self._program.outputs)
 
-    def stream(self, **arrays: Any) -> Stream:
+    def stream(self, start: Any = None, **arrays: Any) -> Stream:
         """A stream before its first element.
 
         Args:
+            start: how many elements of the first input are taken to have been pushed already, none
+                without it; they, and all that was computed, are taken to have been 0. If the
+                program has an array or a size of this name, it is that one.
             arrays: the finite arrays that the program reads, and its sizes where no array tells
                 them: ``k.stream(b=taps, channels=2)``. The arrays are copied.
 
         Raises:
-            ArgumentError: one is missing, unknown, or has another shape or type.
+            ArgumentError: one is missing, unknown, or has another shape or type; `start` is negative.
         """
+        own = {handle.name for handle in self._program.arrays}.union(self._parameters())
+        if "start" in own and start is not None:
+            arrays, start = {**arrays, "start": start}, None
+        begin = 0 if start is None else an_integer(start, "start", minimum=0)
+        step, given, sizes = self._opened(arrays)
+        return Stream(self, step, given, sizes, begin)
+
+    def _opened(
+        self, arrays: dict[str, Any]
+    ) -> tuple[Step, dict[str, np.ndarray[Any, Any]], dict[str, int]]:
         known = {handle.name: handle for handle in self._program.arrays}
         sizes: dict[str, int] = {}
         given: dict[str, np.ndarray[Any, Any]] = {}
@@ -121,7 +178,7 @@ class StreamFunction:
             raise ArgumentError(
                 f"{self.name}.stream needs {', '.join(missing)}: pass {missing[0]}=..."
             )
-        return Stream(self, self._step(sizes), given, sizes)
+        return self._step(sizes), given, sizes
 
     def __call__(
         self, /, *arrays: Any, zi: Stream | None = None, **named: Any
@@ -135,9 +192,20 @@ class StreamFunction:
             arrays: the streams, as for `Stream.push`; by name, too.
             zi: where to go on; it is not changed.
             named: streams by name, and what `stream` takes.
+
+        Raises:
+            ArgumentError: as for `stream` and `Stream.push`; or `zi` is a stream of another function.
+            ArgumentTypeError: as for these; or `zi` is no stream.
         """
         pushed = {name: named.pop(name) for name in self.inputs if name in named}
         if zi is not None:
+            if not isinstance(zi, Stream):
+                raise ArgumentTypeError(
+                    f"zi must be the stream that an earlier call has given, got {described(zi)}"
+                )
+            other = zi._function
+            if (other.name, other.inputs, other.outputs) != (self.name, self.inputs, self.outputs):
+                raise ArgumentError(f"zi is a stream of {other.name}, not of {self.name}")
             if named:
                 raise ArgumentError(
                     f"{', '.join(named)}: zi has them already; pass zi alone or arrays alone"
@@ -145,7 +213,160 @@ class StreamFunction:
             state = zi.clone()
         else:
             state = self.stream(**named)
-        return state.push(*arrays, **pushed), state
+        return state._whole(arrays, pushed), state
+
+    # ---- periods ----
+
+    def periodic(
+        self,
+        *,
+        direction: Sequence[int] | None = None,
+        size: int | None = None,
+        latency: int | None = None,
+        schedule: str | Map | None = None,
+        tiles: Sequence[int] = (),
+        wavefront: bool = False,
+    ) -> StreamFunction:
+        """Says which periods the streams opened from now on run in: a command, like those of schedules.
+
+        Without it, a push computes all that can be computed, element by element (a period of the
+        untiled schedule). With it, elements wait until a period is complete, so that each call has
+        work enough for tiles and threads::
+
+            k.periodic(size=64)                 # 64 elements at a time
+            k.periodic(latency=63)              # as many as make no output later than by 63 ticks
+            k.periodic(latency=0)               # each element at once, as without the command
+            k.periodic(schedule="{ x[n] -> [n, n]; u[n, i] -> [n, n + i] }", tiles=(4, 4),
+                       direction=(1, 1), size=2)
+
+        Args:
+            direction: the tiling direction, a number for each dimension of the tiled schedule; the
+                first legal unit vector without it.
+            size: of a period along the direction; the smallest one without it.
+            latency: instead of a size: by how many elements of the first input outputs may be later
+                than they have to be.
+            schedule: when each element of each stream is computed, as isl's text; by default time
+                comes first. `report` and `tiling` speak of it, and rows that are kept in place
+                are computed in this order, if that is legal.
+            tiles: sizes of tiles of the schedule, whose numbers come in front of it.
+            wavefront: whether the sum of these numbers comes first, so that tiles may run in
+                parallel (Figure 5(b) and (c)); the direction then is (1,) or (0, 1).
+
+        Returns:
+            this function.
+
+        Raises:
+            DeclarationError: the direction or the size makes no periodic tiling; the message has the
+                reason. Nothing changes then.
+
+        Source: Leben and Tzanetakis, ACM TACO 16(3), 2019, section 4.
+        """
+        before = self._periods
+        asked = asked_periods(direction, size, latency, schedule, tiles, wavefront)
+        with self._lock:
+            self._periods, steps, self._steps = asked, self._steps, {}
+        if not self._parameters():
+            try:
+                self._step({})
+            except BaseException:
+                with self._lock:
+                    self._periods, self._steps = before, steps
+                raise
+        return self
+
+    def tiling(self, **sizes: int) -> PeriodicTiling:
+        """The periodic tiling: direction, offset and size, for sizes by name."""
+        return tiling_of(self._sized(sizes), sizes, self._periods)[1]
+
+    def report(self, **sizes: int) -> Text:
+        """Period, rates, latencies and buffers as a table, for sizes by name; `Stream.report` has it
+        for the sizes of a stream."""
+        step = self._sized(sizes)
+        return Text(
+            f"{reported(step, self.inputs, self.outputs)}\n\n{tiled(step, sizes, self._periods)}"
+        )
+
+    def _sized(self, sizes: dict[str, int]) -> Step:
+        names = self._parameters()
+        for name, value in sizes.items():
+            if name not in names:
+                raise ArgumentError(
+                    f"{self.name} has no size {name!r}; it has {', '.join(names) or 'none'}"
+                )
+            an_integer(value, name, minimum=0)
+        missing = [name for name in names if name not in sizes]
+        if missing:
+            raise ArgumentError(
+                f"{self.name} needs a size for {', '.join(missing)}: {missing[0]}=..."
+            )
+        return self._step(sizes)
+
+    def export_source(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        largest: int = LARGEST,
+        **sizes: int,
+    ) -> ExportedStream:
+        """Writes the function as C source for audio callbacks: functions that prepare a state, push, and flush, and
+        allocate nothing::
+
+            k.export_source("src", C=2)         # src/smooth.c, src/smooth.h
+
+        The caller gives a block of memory for the state, and `push` takes any number of elements. What comes out has
+        the bits of `Stream.push`. The page docs/streams.md has an example, docs/export.md says what C computes
+        like Python.
+
+        Args:
+            directory: where the files go; made where it is not there.
+            name: what the C functions' names begin with; by default, the function's own.
+            largest: how many elements of the first input are computed at once. Longer pushes take several steps, and
+                the state has room for the temporaries of one.
+            sizes: of finite arrays and channels, by name.
+
+        Raises:
+            ArgumentError: a size is missing or unknown.
+            ExportError: a name that C programs cannot have, or a program that needs what C does not give: subscripts
+                that are data, time in another dimension than the first.
+            OSError: the files cannot be written.
+        """
+        known = self._sizes(sizes)
+        step = self._step(known)
+        return export_stream_source(
+            step, self.inputs, self.outputs, known, directory, name, largest
+        )
+
+    @property
+    def c(self) -> Text:
+        """The function as C source, header first; of one with sizes, `export_source` takes these.
+
+        Raises:
+            ExportError: the function has sizes; else as for `export_source`.
+        """
+        if self._parameters():
+            raise ExportError(self._missing_sizes(self._parameters()))
+        known: dict[str, int] = {}
+        return Text(stream_c_text(self._step(known), self.inputs, self.outputs, known))
+
+    def _sizes(self, given: dict[str, Any]) -> dict[str, int]:
+        """All sizes, checked."""
+        known: dict[str, int] = {}
+        for name, value in given.items():
+            if name not in self._parameters():
+                names = ", ".join(self._parameters()) or "no sizes"
+                raise ArgumentError(f"{self.name} has {names}, not {name!r}")
+            self._learn(known, name, value, f"{name}=")
+        missing = [name for name in self._parameters() if name not in known]
+        if missing:
+            raise ArgumentError(self._missing_sizes(missing))
+        return known
+
+    def _missing_sizes(self, missing: Sequence[str]) -> str:
+        return (
+            f"{self.name} needs {', '.join(missing)} to be written in C: "
+            f"k.export_source(directory, {missing[0]}=...)"
+        )
 
     def _parameters(self) -> tuple[str, ...]:
         """The sizes of finite arrays and of streams' other dimensions."""
@@ -161,6 +382,8 @@ class StreamFunction:
                 for node in value.nodes():
                     if node.kind == "parameter":
                         names[node.name] = None
+            for _, read, _ in _core.read_relations(handle):  # the ranges of reductions
+                names.update(dict.fromkeys(read.parameters()))
         names.pop("forever", None)
         return tuple(names)
 
@@ -168,7 +391,10 @@ class StreamFunction:
         self, handle: _core.Computation, value: Any, sizes: dict[str, int]
     ) -> np.ndarray[Any, Any]:
         dtype = as_dtype(handle.type).dtype
-        given = np.asarray(value)
+        try:
+            given = np.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(f"{handle.name} must be an array: {error}") from None
         if not np.can_cast(given.dtype, dtype, "same_kind"):
             raise ArgumentTypeError(
                 f"{handle.name} must hold {dtype}, got {given.dtype} of another kind"
@@ -180,13 +406,13 @@ class StreamFunction:
         for extent, expression in zip(given.shape, handle.extents, strict=True):
             if expression.kind == "parameter":
                 self._learn(sizes, expression.name, extent, f"the shape of {handle.name}")
-        return np.array(given, dtype=dtype, order="C")
+        try:
+            return np.array(given, dtype=dtype, order="C")
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ArgumentTypeError(f"{handle.name} must hold {dtype}: {error}") from None
 
     def _learn(self, sizes: dict[str, int], name: str, value: Any, what: str) -> None:
-        try:
-            size = value.__index__()
-        except AttributeError:
-            raise ArgumentTypeError(f"{name} must be an integer, got {value!r}") from None
+        size = an_integer(value, name, ARGUMENT, minimum=0, bits=64)
         if sizes.setdefault(name, size) != size:
             raise ArgumentError(f"{name} is {sizes[name]}, and {size} by {what}")
 
@@ -194,5 +420,25 @@ class StreamFunction:
         key = tuple(sorted(sizes.items()))
         with self._lock:
             if key not in self._steps:
-                self._steps[key] = make_step(self._program, sizes)
+                step = make_step(self._program, sizes, self._periods.order(sizes))
+                step.collected = collected_ticks(step, sizes, self._periods)
+                self._steps[key] = step
             return self._steps[key]
+
+
+def _restored(
+    name: str,
+    packed: tuple[Any, ...],
+    order: tuple[str, ...],
+    synchronise: bool,
+    periods: Periods,
+) -> StreamFunction:
+    """What was pickled: the outputs together, so that they share what they read."""
+    outputs = []
+    for handle in _core.unpack(packed)[0]:
+        output = Computation.__new__(Computation)
+        output._handle = handle
+        outputs.append(output)
+    made = StreamFunction(name, tuple(outputs), order, synchronise)
+    made._periods, made._steps = periods, {}
+    return made

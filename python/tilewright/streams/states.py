@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..base.checks import made_by
-from ..base.errors import ArgumentError, ArgumentTypeError
+from ..base.checks import an_integer, described, made_by
+from ..base.display import Text
+from ..base.errors import ArgumentError, ArgumentTypeError, TilewrightError
 from ..functions.functions import Function
+from .plans import Memory, Plan, make_plan, output_shapes
+from .reports import reported
 from .steps import Step
+from .waiting import Waiting
 
 __all__ = ["Stream"]
 
+_PLANS = 256
+"""So many kinds of pushes are remembered."""
+
 Array = np.ndarray[Any, Any]
+
+
+def _fit(arrays: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...]) -> bool:
+    if len(arrays) != len(shapes) or len(shapes) == 1:
+        return False
+    for array, shape in zip(arrays, shapes):  # noqa: B905
+        if type(array) is not np.ndarray or array.shape != shape:
+            return False
+    return True
 
 
 class _Owner(Protocol):
@@ -46,21 +62,30 @@ class Stream:
         step: Step,
         arrays: dict[str, Array],
         sizes: dict[str, int],
+        start: int = 0,
     ) -> None:
         made_by("StreamFunction.stream", step, Step, "tw.Stream")
         self._function, self._step = function, step
-        self._arrays, self._sizes = arrays, sizes
+        self._arrays, self._sizes, self._start = arrays, sizes, start
+        self._inputs, self._outputs = function.inputs, function.outputs
+        self._input_types = tuple(step.types[name] for name in self._inputs)
+        self._kernel, self._first = step.kernel, self._inputs[0]
+        self._kind = step.repeats.kind
+        self._is_plain = len(self._inputs) == 1 and step.collected == 1
         self._lock = threading.Lock()
         self._closed = False
         self.reset()
 
     def reset(self) -> None:
-        """Back to the time before the first element; the finite arrays stay."""
-        self._ticks = 0
-        self._past = {
-            name: np.zeros(shape, dtype) for name, (shape, dtype) in self._step.past.items()
-        }
-        self._spare = {name: np.empty_like(array) for name, array in self._past.items()}
+        """Back to the time before the first element; the finite arrays stay. A closed stream stays
+        closed."""
+        with self._lock:
+            self._memory = Memory(self._step, self._arrays, self._sizes)
+            self._side = 0  # of the memory: the copy that is read next
+            self._plans: dict[Any, Plan] = {}
+            self._torn = False
+            self._go_to(self._start)
+            self._waiting = Waiting(self._step, self._inputs)
 
     # ---- what it is like ----
 
@@ -71,41 +96,33 @@ class Stream:
 
     @property
     def latency(self) -> dict[str, int]:
-        """By how many elements each output is behind the input, at most: how far it reads ahead."""
-        return {name: self._step.timing.latency(name) for name in self._function.outputs}
+        """By how many elements each output is behind the input, at most: how far it reads ahead, and
+        how many elements a period collects."""
+        step = self._step
+        return {name: step.timing.latency(name, step.collected) for name in self._outputs}
 
     @property
     def period(self) -> dict[str, int]:
-        """How many elements of each input and output make up the smallest time after which
-        everything repeats."""
-        timing = self._step.timing
-        names = (*self._function.inputs, *self._function.outputs)
-        return {name: int(timing.rates[name] * timing.period) for name in names}
+        """How many elements of each input and output make up a period: the smallest time after which
+        everything repeats, or what `StreamFunction.periodic` says."""
+        step = self._step
+        ticks = math.lcm(step.timing.period, step.collected)
+        return {name: int(step.timing.rates[name] * ticks) for name in self._inputs + self._outputs}
 
     @property
     def state_nbytes(self) -> int:
         """Bytes of what is kept from one call to the next."""
-        return sum(array.nbytes for array in self._past.values())
+        return self._memory.nbytes(self._side) + self._waiting.nbytes
 
     @property
     def pushed(self) -> dict[str, int]:
         """How many elements of each input there were so far."""
-        counts = self._step.timing.counts(self._ticks)
-        return {name: counts[name] for name in self._function.inputs}
+        counts = self._step.timing.counts(self._ticks + self._waiting.ticks)
+        return {name: counts[name] for name in self._inputs}
 
-    def report(self) -> str:
-        """Rates, latencies and memory as a table."""
-        timing = self._step.timing
-        rows = [("stream", "rate", "latency", "kept", "bytes")]
-        for name in timing.rates:
-            late = str(timing.latency(name)) if name in self._function.outputs else ""
-            size = self._past[name].nbytes
-            rows.append((name, str(timing.rates[name]), late, str(timing.kept[name]), str(size)))
-        widths = [max(len(row[c]) for row in rows) for c in range(5)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        )
+    def report(self) -> Text:
+        """Period, rates, latencies and buffers as a table; see `StreamFunction.report`."""
+        return reported(self._step, self._inputs, self._outputs, self._waiting.nbytes)
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"after {self._ticks}"
@@ -114,14 +131,26 @@ class Stream:
     # ---- pushing ----
 
     def counts_after(self, elements: int) -> dict[str, int]:
-        """How many elements of each output a push of so many elements of the first input gives."""
-        ticks = self._ticks + elements
-        before, after = self._known(self._ticks), self._known(ticks)
-        return {name: after[name] - before[name] for name in self._function.outputs}
+        """How many elements of each output a push of so many elements of the first input gives.
+
+        Raises:
+            ArgumentTypeError: the number is no integer.
+            ArgumentError: it is negative.
+        """
+        ticks = an_integer(elements, "the number of elements", minimum=0)
+        end = self._ticks + self._due(ticks)
+        before, after = self._known(self._ticks), self._known(end)
+        return {name: after[name] - before[name] for name in self._outputs}
 
     def _known(self, ticks: int) -> dict[str, int]:
         counts = self._step.timing.counts(ticks)
         return {name: max(0, count) for name, count in counts.items()}
+
+    def _due(self, ticks: int) -> int:
+        """How many ticks run after so many more: those up to the end of a period."""
+        collected = self._step.collected
+        end = self._ticks + self._waiting.ticks + ticks
+        return max(0, end // collected * collected - self._ticks)
 
     def push(self, /, *chunks: Any, out: Any = None, **named: Any) -> Any:
         """The elements that can be computed now that these are there.
@@ -142,32 +171,150 @@ class Stream:
             ArgumentTypeError: a chunk has another type.
         """
         with self._lock:
-            if self._closed:
-                raise ArgumentError(f"the stream of {self._function.name} is closed")
-            pushed = self._chunks(chunks, named)
-            ticks = self._ticks + self._elapsed(pushed)
-            outputs = self._outputs(out, ticks)
-            times = self._times(ticks)
-            past = {f"{name}_past": array for name, array in self._past.items()}
-            self._step.kernel(
-                **pushed,
-                **past,
-                **self._needed(),
-                **times,
-                out=(*outputs, *self._spare.values()),
-            )
-            self._past, self._spare = self._spare, self._past
-            self._ticks = ticks
-        return outputs[0] if len(outputs) == 1 else outputs
+            if out is not None and len(chunks) == 1 and not named:
+                chunk = chunks[0]
+                if type(chunk) is np.ndarray and chunk.dtype is self._input_types[0]:
+                    plan = self._plans.get((self._phase, chunk.shape))
+                    if plan is not None:
+                        if type(out) is np.ndarray:
+                            if out.shape == plan.shapes[0] and len(plan.shapes) == 1:
+                                return self._run_one(
+                                    plan, chunk, out, (out, *plan.kept[self._side])
+                                )
+                        elif type(out) is tuple and _fit(out, plan.shapes):
+                            return self._run_one(plan, chunk, out, out + plan.kept[self._side])
+            self._require_open()
+            if named or len(chunks) != len(self._inputs):
+                chunks = self._ordered(chunks, named)
+            if self._step.collected > 1:
+                return self._collect(self._checked(chunks), out, everything=False)
+            chunks = self._checked(chunks)
+            plan = self._plan(chunks)
+            results = self._into(out, plan.shapes)
+            self._run(plan, chunks, results)
+        return results[0] if len(results) == 1 else results
 
     def flush(self) -> Any:
-        """The elements that depend on what was pushed only and have not come out yet. There are
-        none: `push` gives each element as soon as it can be computed."""
-        return self.push(*self._nothing())
+        """The elements that depend on what was pushed only and have not come out yet. `push` gives
+        each element as soon as it can be computed, so that there are none, unless it collects
+        whole periods (`StreamFunction.periodic`)."""
+        with self._lock:
+            self._require_open()
+            return self._collect(self._nothing(), None, everything=True)
+
+    def _whole(self, chunks: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """`push` and `flush` at once."""
+        with self._lock:
+            self._require_open()
+            return self._collect(self._checked(self._ordered(chunks, named)), None, everything=True)
+
+    # ---- running ----
+
+    def _go_to(self, ticks: int) -> None:
+        self._ticks = ticks
+        self._phase = self._kind(ticks)
+
+    def _plan(self, chunks: tuple[Array, ...]) -> Plan:
+        """Of chunks that were checked."""
+        shapes = tuple(chunk.shape for chunk in chunks)
+        key = (self._phase, shapes[0] if self._is_plain else shapes)
+        plan = self._plans.get(key)
+        if plan is None:
+            ticks = self._elapsed(chunks)
+            plan = make_plan(self._step, self._memory, self._outputs, self._phase, ticks)
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
+        return plan
+
+    def _run_one(self, plan: Plan, chunk: Array, results: Any, written: tuple[Array, ...]) -> Any:
+        """`_run` with one input, as fast as Python does it: a push of few elements is mostly this."""
+        arguments = plan.arguments[self._side]
+        arguments[self._first] = chunk
+        if plan.moving:
+            self._tell(plan, arguments)
+        ticks = self._ticks + plan.ticks
+        phase = self._kind(ticks)
+        try:
+            self._kernel(**arguments, out=written)
+            # Without a call in between, no signal is heard before all three are changed.
+            self._side = 1 - self._side
+            self._ticks = ticks
+            self._phase = phase
+        except BaseException as error:
+            self._interrupted(error)
+            raise
+        finally:
+            arguments[self._first] = None
+        return results
+
+    def _interrupted(self, error: BaseException) -> None:
+        """Ctrl-C is heard when the kernel is done, whose rows in place are then those of a later time:
+        the stream refuses to go on with them."""
+        if self._step.rings and not isinstance(error, TilewrightError):
+            self._torn = True
+            self._plans.clear()
+
+    def _require_open(self) -> None:
+        name = self._function.name
+        if self._closed:
+            raise ArgumentError(f"the stream of {name} is closed")
+        if self._torn:
+            raise ArgumentError(
+                f"a push of the stream of {name} was interrupted while it changed rows in place; "
+                f"reset() begins anew, and an earlier clone() goes on"
+            )
+
+    def _run(self, plan: Plan, chunks: tuple[Array, ...], results: tuple[Array, ...]) -> None:
+        arguments = plan.arguments[self._side].copy()
+        for name, chunk in zip(self._inputs, chunks, strict=True):
+            arguments[name] = chunk
+        if plan.moving:
+            self._tell(plan, arguments)
+        ticks = self._ticks + plan.ticks
+        phase = self._kind(ticks)
+        written = results + plan.kept[self._side]
+        try:
+            self._kernel(**arguments, out=written)
+            self._side = 1 - self._side
+            self._ticks = ticks
+            self._phase = phase
+        except BaseException as error:
+            self._interrupted(error)
+            raise
+
+    def _tell(self, plan: Plan, arguments: dict[str, Any]) -> None:
+        """The times, where values depend on them."""
+        repeats = self._step.repeats
+        periods = (repeats.time(self._ticks) - plan.phase) // repeats.period
+        for name, time, growth in plan.moving:
+            arguments[name] = time + growth * periods
+
+    def _collect(self, chunks: tuple[Array, ...], out: Any, everything: bool) -> Any:
+        """Runs the periods that are complete now, and those that are not if `everything` is to run."""
+        waiting, step = self._waiting, self._step
+        ticks = self._elapsed(chunks)
+        due = waiting.ticks + ticks if everything else self._due(ticks)
+        whole = output_shapes(step, self._outputs, self._ticks, self._ticks + due)
+        results = self._into(out, whole)
+        filled = [0] * len(results)
+        for parts in waiting.parts(chunks, ticks, due, self._ticks):
+            plan = self._plan(parts)
+            pieces = []
+            for number, name in enumerate(self._outputs):
+                axis = step.streams[name].axis
+                begin, filled[number] = filled[number], filled[number] + plan.shapes[number][axis]
+                pieces.append(
+                    results[number][(slice(None),) * axis + (slice(begin, filled[number]),)]
+                )
+            self._run(plan, parts, tuple(pieces))
+        return results[0] if len(results) == 1 else results
 
     def close(self) -> None:
         """No more elements: `push` is refused from now on."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
+            self._plans.clear()
 
     def clone(self) -> Stream:
         """Another stream in the same state."""
@@ -176,12 +323,24 @@ class Stream:
         return other
 
     def process(self, chunks: Iterable[Any]) -> Iterator[Any]:
-        """Pushes chunk after chunk (of several inputs: tuples) and gives what comes out."""
-        for chunk in chunks:
+        """Pushes chunk after chunk (of several inputs: tuples) and gives what comes out.
+
+        Raises:
+            ArgumentTypeError: `chunks` is not iterable; what `push` raises.
+        """
+        try:
+            listed = iter(chunks)
+        except TypeError:
+            raise ArgumentTypeError(f"chunks must be iterable, got {described(chunks)}") from None
+        for chunk in listed:
             yield self.push(*chunk) if isinstance(chunk, tuple) else self.push(chunk)
 
     async def aprocess(self, chunks: AsyncIterable[Any]) -> AsyncIterator[Any]:
         """`process` for asyncio."""
+        if not isinstance(chunks, AsyncIterable):
+            raise ArgumentTypeError(
+                f"chunks must be an asynchronous iterable, got {described(chunks)}; use process"
+            )
         async for chunk in chunks:
             yield self.push(*chunk) if isinstance(chunk, tuple) else self.push(chunk)
 
@@ -193,32 +352,36 @@ class Stream:
                 "function": self._function,
                 "arrays": self._arrays,
                 "sizes": self._sizes,
+                "start": self._start,
                 "ticks": self._ticks,
-                "past": {name: array.copy() for name, array in self._past.items()},
+                "past": {
+                    name: array.copy() for name, array in self._memory.arrays(self._side).items()
+                },
+                "waiting": self._waiting.state(),
                 "closed": self._closed,
+                "torn": self._torn,
             }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         function = state["function"]
         step = function._step(state["sizes"])
-        Stream.__init__(self, function, step, state["arrays"], state["sizes"])
-        self._ticks, self._past, self._closed = state["ticks"], state["past"], state["closed"]
+        Stream.__init__(self, function, step, state["arrays"], state["sizes"], state["start"])
+        self._memory.load(state["past"], self._side)
+        self._waiting.load(state["waiting"])
+        self._closed, self._torn = state["closed"], state["torn"]
+        self._go_to(state["ticks"])
 
     # ---- checks ----
 
-    def _nothing(self) -> list[Array]:
+    def _nothing(self) -> tuple[Array, ...]:
         step = self._step
-        return [
-            np.empty(
-                [0 if extent is None else extent for extent in step.shapes[name]],
-                step.past[name][1],
-            )
-            for name in self._function.inputs
-        ]
+        return tuple(
+            np.empty([extent or 0 for extent in step.shapes[name]], step.types[name])
+            for name in self._inputs
+        )
 
-    def _chunks(self, chunks: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Array]:
-        names = self._function.inputs
-        own = self._function.name
+    def _ordered(self, chunks: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        names, own = self._inputs, self._function.name
         if len(chunks) > len(names):
             raise ArgumentError(
                 f"{own} has {len(names)} streams to push ({', '.join(names)}), got {len(chunks)}"
@@ -233,11 +396,17 @@ class Stream:
         missing = [name for name in names if name not in given]
         if missing:
             raise ArgumentError(f"a chunk of {', '.join(missing)} is missing")
-        return {name: self._chunk(name, given[name]) for name in names}
+        return tuple(given[name] for name in names)
+
+    def _checked(self, chunks: tuple[Any, ...]) -> tuple[Array, ...]:
+        return tuple([self._chunk(*pair) for pair in zip(self._inputs, chunks, strict=True)])
 
     def _chunk(self, name: str, value: Any) -> Array:
-        chunk = np.asarray(value)
-        dtype = self._step.past[name][1]
+        try:
+            chunk = np.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(f"{name} must be an array: {error}") from None
+        dtype = self._step.types[name]
         if chunk.dtype != dtype:
             raise ArgumentTypeError(
                 f"{name} must be {dtype}, got {chunk.dtype}; convert it with .astype({dtype.name!r})"
@@ -253,50 +422,39 @@ class Stream:
             )
         return chunk
 
-    def _elapsed(self, pushed: dict[str, Array]) -> int:
-        step = self._step
-        first = self._function.inputs[0]
-        lengths: dict[str, int] = {
-            name: chunk.shape[step.streams[name].axis] for name, chunk in pushed.items()
-        }
-        for name, length in lengths.items():
-            expected = step.timing.rates[name] * lengths[first]
-            if Fraction(length) != expected:
-                raise ArgumentError(
-                    f"{lengths[first]} elements of {first} go with {expected} of {name}, got {length}"
-                )
-        return lengths[first]
-
-    def _outputs(self, out: Any, ticks: int) -> tuple[Array, ...]:
-        step, names = self._step, self._function.outputs
-        before, after = self._known(self._ticks), self._known(ticks)
-        shapes = [
-            tuple(after[name] - before[name] if e is None else e for e in step.shapes[name])
-            for name in names
+    def _elapsed(self, chunks: tuple[Array, ...]) -> int:
+        step, first = self._step, self._inputs[0]
+        lengths = [
+            chunk.shape[step.streams[name].axis]
+            for name, chunk in zip(self._inputs, chunks, strict=True)
         ]
+        for name, length in zip(self._inputs, lengths, strict=True):
+            expected = step.timing.rates[name] * lengths[0]
+            if length != expected:
+                raise ArgumentError(
+                    f"{lengths[0]} elements of {first} go with {expected} of {name}, got {length}"
+                )
+        return int(lengths[0])
+
+    def _into(self, out: Any, shapes: tuple[tuple[int, ...], ...]) -> tuple[Array, ...]:
+        """The arrays that results go to."""
         if out is None:
+            types = self._step.types
             return tuple(
-                np.empty(shape, step.past[name][1])
-                for name, shape in zip(names, shapes, strict=True)
+                np.empty(shape, types[name])
+                for name, shape in zip(self._outputs, shapes, strict=True)
             )
-        arrays = out if isinstance(out, tuple | list) else (out,)
-        if len(arrays) != len(names):
-            raise ArgumentError(f"out must have {len(names)} arrays, got {len(arrays)}")
-        for name, shape, array in zip(names, shapes, arrays, strict=True):
+        arrays = out if type(out) is tuple or isinstance(out, list) else (out,)
+        if len(arrays) != len(shapes):
+            raise ArgumentError(f"out must have {len(shapes)} arrays, got {len(arrays)}")
+        for name, shape, array in zip(self._outputs, shapes, arrays, strict=True):
             if not isinstance(array, np.ndarray) or array.shape != shape:
                 got = getattr(array, "shape", type(array).__name__)
                 raise ArgumentError(f"out of {name} must have the shape {shape}, got {got}")
+            if array.dtype != self._step.types[name]:
+                raise ArgumentTypeError(
+                    f"out of {name} must be {self._step.types[name]}, got {array.dtype}"
+                )
+            if not array.flags.writeable:
+                raise ArgumentError(f"out of {name} is read-only")
         return tuple(arrays)
-
-    def _times(self, ticks: int) -> dict[str, int]:
-        timing = self._step.timing
-        before, after = timing.counts(self._ticks), timing.counts(ticks)
-        times: dict[str, int] = {}
-        for name in self._step.own_times:
-            times[f"{name}_begin"], times[f"{name}_end"] = before[name], after[name]
-        for name in self._step.first_times:
-            times[f"{name}_first"] = max(before[name], min(0, after[name]))
-        return times
-
-    def _needed(self) -> dict[str, Any]:
-        return {**self._arrays, **self._sizes}

@@ -18,18 +18,29 @@ from .. import _core
 from ..base.errors import DeclarationError
 from ..functions.declaration import function
 from ..functions.functions import Function
-from ..language.expressions import Expression, as_dtype
+from ..language.expressions import Expression, as_dtype, select
 from ..language.inputs import input as array_input
 from ..language.names import Iterator, Parameter
-from ..schedule.computations import Computation, computation
+from ..schedule.computations import Computation, computation, view
 from .declarations import declaration_number
-from .timing import Streamed, Timing, streamed, timing_of
+from .folding import Order, folded_streams, rescheduled, scheduled_with_rings
+from .repeating import Repeating, repeating
+from .timing import Edge, Streamed, Timing, streamed, timing_of
 
 __all__ = ["Program", "Step", "gather", "make_step"]
 
 
 _THREADS = 60_000
 """Least work of a loop that starts threads."""
+
+_MORE = 3
+"""A folded stream has at most so many rows more than are kept."""
+
+_MORE_IN_TILES = (0, 2, 6, 14, 30, 62)
+"""How many more rows are tried in an order that was given."""
+
+_ALONE = 4
+"""So many first rows of a folded stream have statements of their own."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ class Program:
         computations: in the order in which they were found, outputs first.
         inputs: the streams that are pushed.
         arrays: the finite arrays that are given when a stream is opened.
+        synchronise: whether parts that nothing connects run at one rate.
     """
 
     name: str
@@ -47,9 +59,15 @@ class Program:
     computations: tuple[_core.Computation, ...]
     inputs: tuple[_core.Computation, ...]
     arrays: tuple[_core.Computation, ...]
+    synchronise: bool = False
 
 
-def gather(name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] = ()) -> Program:
+def gather(
+    name: str,
+    outputs: tuple[Computation, ...],
+    order: tuple[str, ...] = (),
+    synchronise: bool = False,
+) -> Program:
     """All that the outputs read, directly or not. `order`: names of the inputs; else they are in the
     order in which they were declared."""
     found: dict[int, _core.Computation] = {}
@@ -66,6 +84,9 @@ def gather(name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] =
             raise DeclarationError(f"{name} has two computations named {handle.name}")
     every = list(found.values())
     pushed = [one for one in every if not one.is_input and not one.pieces]
+    if order and sorted(order) != sorted(one.name for one in pushed):
+        names = ", ".join(one.name for one in pushed) or "nothing"
+        raise DeclarationError(f"{name} pushes {names}; the order given names {', '.join(order)}")
     pushed.sort(key=lambda one: order.index(one.name) if order else declaration_number(one))
     return Program(
         name,
@@ -73,6 +94,7 @@ def gather(name: str, outputs: tuple[Computation, ...], order: tuple[str, ...] =
         tuple(one for one in every if not one.is_input and one.pieces),
         tuple(pushed),
         tuple(one for one in every if one.is_input),
+        synchronise,
     )
 
 
@@ -81,19 +103,29 @@ class Step:
     """The kernel for known sizes.
 
     Attributes:
-        past: what is kept of each stream, a shape and a type; the arguments ``<name>_past``.
+        past: what is copied in front of a chunk, a shape and a type; the arguments ``<name>_past``.
+        rings: what is changed where it is, a shape and a type; the arguments ``<name>_ring``.
+        types: of the elements of each stream.
         shapes: of a chunk of each stream, None for the time.
         own_times: the streams with parameters ``<name>_begin`` and ``<name>_end``.
         first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning.
+        repeats: when the program does the same again.
+        collected: a push computes whole multiples of so many ticks.
+        ordered: whether rows in place are computed in an order that was given.
     """
 
     kernel: Function
     timing: Timing
     streams: dict[str, Streamed]
     past: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+    rings: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+    types: dict[str, np.dtype[Any]]
     shapes: dict[str, tuple[int | None, ...]]
     own_times: tuple[str, ...]
     first_times: tuple[str, ...]
+    repeats: Repeating
+    collected: int = 1
+    ordered: bool = False
 
 
 class _Times:
@@ -173,20 +205,26 @@ def _box(stream: Streamed, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
 
 
 class _Maker:
-    def __init__(self, program: Program, sizes: Mapping[str, int]) -> None:
-        self.program, self.sizes = program, sizes
+    def __init__(self, program: Program, sizes: Mapping[str, int], order: Order | None) -> None:
+        self.program, self.sizes, self.order = program, sizes, order
+        self.ordered = False
         every = (*program.inputs, *program.computations)
         self.streams = {
             handle.name: found for handle in every if (found := streamed(handle, sizes)) is not None
         }
         self.inputs = tuple(handle.name for handle in program.inputs)
         self._check()
-        self.timing = timing_of(self.streams, self.inputs, sizes)
+        self.timing = timing_of(self.streams, self.inputs, sizes, program.synchronise)
         outputs = [output.name for output in program.outputs]
         self.times = _Times(self.timing, outputs, sizes)
         self.boxes = {name: _box(one, sizes) for name, one in self.streams.items()}
         self.lines: dict[str, Computation] = {}
         self.past: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
+        self.types = {
+            name: np.dtype(as_dtype(one.handle.type).dtype) for name, one in self.streams.items()
+        }
+        self.rings: dict[str, int] = {}
+        self.new: dict[str, Computation] = {}
 
     def _check(self) -> None:
         for output in self.program.outputs:
@@ -225,68 +263,190 @@ class _Maker:
         shifted.insert(stream.axis, time)
         return shifted
 
+    def _ranges(self, name: str, first: Any) -> dict[Any, Any]:
+        stream = self.streams[name]
+        boxes = iter(self.boxes[name])
+        return {
+            own: (first, self.times.value(name, "end")) if d == stream.axis else next(boxes)
+            for d, own in enumerate(self._iterators(name))
+        }
+
     def declare(self, name: str) -> None:
         """The stream from the first element that is kept to the last one."""
-        stream, times = self.streams[name], self.times
-        begin, end = times.value(name, "begin"), times.value(name, "end")
-        kept = self.timing.kept[name]
-        ranges: dict[Any, Any] = {}
-        boxes = iter(self.boxes[name])
-        for d, own in enumerate(self._iterators(name)):
-            ranges[own] = (begin - kept, end) if d == stream.axis else next(boxes)
+        begin, kept = self.times.value(name, "begin"), self.timing.kept[name]
+        dtype = as_dtype(self.streams[name].handle.type)
+        ranges = self._ranges(name, begin - kept)
+        if name in self.rings:
+            rows = self.rings[name]
+            ring = array_input(f"{name}_ring", self.shape(name, rows), dtype)
+            new = computation(name, self._ranges(name, begin), None, dtype=dtype)
+            time = self._iterators(name)[self.streams[name].axis]
+            before = ring[tuple(self._subscripts(name, time % rows))]
+            here = new[tuple(self._iterators(name))]
+            self.new[name] = new
+            self.lines[name] = view(f"{name}_line", ranges, select(time < begin, before, here))
+            return
         line = name if name not in self.inputs else f"{name}_line"
-        dtype = as_dtype(stream.handle.type)
-        self.lines[name] = computation(line, ranges, None, dtype=dtype)
-        self.past[name] = (tuple(self.shape(name, kept)), np.dtype(dtype.dtype))
+        self.lines[name] = self.new[name] = computation(line, ranges, None, dtype=dtype)
+        self.past[name] = (tuple(self.shape(name, kept)), self.types[name])
 
     def define(self, name: str) -> None:
-        stream, times, line = self.streams[name], self.times, self.lines[name]
+        stream, times, line = self.streams[name], self.times, self.new[name]
         begin, end = times.value(name, "begin"), times.value(name, "end")
         kept = self.timing.kept[name]
         time = self._iterators(name)[stream.axis]
         dtype = as_dtype(stream.handle.type)
-        past = array_input(f"{name}_past", self.shape(name, kept), dtype)
-        line.define(time < begin, past[tuple(self._subscripts(name, time - begin + kept))])
+        if name not in self.rings:
+            past = array_input(f"{name}_past", self.shape(name, kept), dtype)
+            line.define(time < begin, past[tuple(self._subscripts(name, time - begin + kept))])
         if name in self.inputs:
             chunk = array_input(name, self.shape(name, end - begin), dtype)
             line.define(time >= begin, chunk[tuple(self._subscripts(name, time - begin))])
             return
-        pairs = [(self.streams[other].handle, self.lines[other]._handle) for other in self.lines]
-        names = ", ".join(stream.handle.iterators)
-        late = _core.IntegerSet(
-            f"{{ {name}[{names}] : {stream.handle.iterators[stream.axis]} >= "
-            f"({times.text(name, 'begin')}) }}"
-        )
-        rest = _core.IntegerSet(f"{line.domain}").intersect(late)
+        handles = {other: one.handle for other, one in self.streams.items()}
+        lines = [(handles[other], self.lines[other]._handle) for other in self.lines]
+        direct = [(handles[other], self.new[other]._handle) for other in self.rings]
+        direct += [pair for pair in lines if pair[0].name not in self.rings]
+        own_domain = _core.IntegerSet(f"{line.domain}")
+        rest = own_domain.intersect(self._from(name, ">= 0"))
         for text, value in stream.handle.pieces:
             own = _core.IntegerSet(text).project_out_parameters(["forever"])
-            now = own.intersect(_core.IntegerSet(f"{line.domain}")).intersect(late)
+            for late, looks_back in self._cuts(name):
+                now = own.intersect(own_domain).intersect(late)
+                if not now.is_empty():
+                    read = _core.with_producers(value, lines if looks_back else direct)
+                    _core.define_piece_isl(line._handle, now.text(), read, None)
             rest = rest.subtract(own)
-            if not now.is_empty():
-                _core.define_piece_isl(
-                    line._handle, now.text(), _core.with_producers(value, pairs), None
-                )
         if not rest.is_empty():
-            _core.define_piece_isl(line._handle, rest.coalesce().text(), 0, None)
+            nothing = self.types[name].type(0).item()
+            _core.define_piece_isl(line._handle, rest.coalesce().text(), nothing, None)
+
+    def _from(self, name: str, condition: str) -> _core.IntegerSet:
+        """Where the time minus the first new one meets a condition."""
+        handle = self.streams[name].handle
+        time = handle.iterators[self.streams[name].axis]
+        begin = self.times.text(name, "begin")
+        return _core.IntegerSet(
+            f"{{ {name}[{', '.join(handle.iterators)}] : {time} - ({begin}) {condition} }}"
+        )
+
+    def _cuts(self, name: str) -> list[tuple[_core.IntegerSet, bool]]:
+        """What is new, and whether it may read rows of a buffer that earlier calls have left. If few
+        elements do, each stands alone, so that it is known which of what it reads is such a row."""
+        back = max(
+            (self._back(edge) for edge in self.timing.edges if edge.reader == name), default=0
+        )
+        if back > _ALONE:
+            return [(self._between(name, 0, back), True), (self._from(name, f">= {back}"), False)]
+        alone = [(self._from(name, f"= {first}"), True) for first in range(back)]
+        return [*alone, (self._from(name, f">= {back}"), False)]
+
+    def _between(self, name: str, first: int, end: int) -> _core.IntegerSet:
+        return self._from(name, f">= {first}").intersect(self._from(name, f"< {end}"))
+
+    def _back(self, edge: Edge) -> int:
+        """How many of the first new elements of a reader need earlier rows of a buffer."""
+        if edge.producer not in self.rings:
+            return 0
+        ahead = max(
+            counts[edge.producer] - counts[edge.reader]
+            for counts in map(self.timing.counts, range(self.timing.period))
+        )
+        return max(0, ahead - edge.low)
 
     def make(self) -> Step:
-        for name in self.streams:
-            self.declare(name)
-        for name in self.streams:
-            self.define(name)
-        results = [self._handed_out(output.name) for output in self.program.outputs]
-        results += [self._kept(name) for name in self.streams]
-        kernel = _scheduled(function(self.program.name, outputs=results))
-        shapes = {name: tuple(self.shape(name, None)) for name in self.streams}
+        outputs = [output.name for output in self.program.outputs]
+        names = folded_streams(self.timing, self.boxes, outputs) if self._is_safe() else ()
+        kernel = self._folded(names)
+        if kernel is None:
+            self._declared({})
+            kernel = _scheduled(self._kernel())
         return Step(
             kernel,
             self.timing,
             self.streams,
             self.past,
-            shapes,
+            {
+                name: (tuple(self.shape(name, e)), self.types[name])
+                for name, e in self.rings.items()
+            },
+            self.types,
+            {name: tuple(self.shape(name, None)) for name in self.streams},
             self.times.own,
             self.times.first,
+            repeating(self.streams, self.timing, self.sizes, self.rings),
+            ordered=self.ordered,
         )
+
+    def _is_safe(self) -> bool:
+        """Whether no read may fail: a kernel that stops midway would leave rows half changed."""
+        return all(
+            exact
+            for handle in self.program.computations
+            for _, _, exact in _core.read_relations(handle)
+        )
+
+    def _declared(self, rings: dict[str, int]) -> None:
+        self.rings = rings
+        self.lines, self.new, self.past = {}, {}, {}
+        for name in self.streams:
+            self.declare(name)
+        for name in self.streams:
+            self.define(name)
+
+    def _kernel(self) -> Function:
+        results = [self._handed_out(output.name) for output in self.program.outputs]
+        results += [self._kept(name) for name in self.streams if name not in self.rings]
+        return function(self.program.name, outputs=results)
+
+    def _folded(self, names: tuple[str, ...]) -> Function | None:
+        """The kernel with buffers of few rows; None where there is none to make or none is legal."""
+        rows = {name: self.timing.kept[name] for name in names}
+        while rows:
+            kernel, refused = self._time_first(rows)
+            if refused is None:
+                return kernel if self.order is None else self._reordered(rows)
+            if refused not in rows or rows[refused] >= self.timing.kept[refused] + _MORE:
+                return None
+            rows = {**rows, refused: rows[refused] + 1}
+        return None
+
+    def _time_first(self, rows: dict[str, int]) -> tuple[Function, str | None]:
+        """A kernel with buffers of so many rows, and which of them are too few, if any."""
+        self._declared(rows)
+        kernel = self._kernel()
+        times = {name: one.handle.iterators[one.axis] for name, one in self.streams.items()}
+        accesses = {name: self._access(name) for name in rows}
+        return kernel, scheduled_with_rings(kernel, self.timing, accesses, times, _THREADS)
+
+    def _reordered(self, rows: dict[str, int]) -> Function:
+        """The kernel in the order that was given, with as many rows as that needs, within limits; else
+        time first."""
+        assert self.order is not None
+        iterators = {name: one.handle.iterators for name, one in self.streams.items()}
+        for more in _MORE_IN_TILES:
+            kernel, refused = self._time_first({name: own + more for name, own in rows.items()})
+            accesses = {name: self._access(name) for name in rows}
+            if refused is None and rescheduled(
+                kernel, self.timing, accesses, iterators, self.order, _THREADS
+            ):
+                self.ordered = True
+                return kernel
+        return self._time_first(rows)[0]
+
+    def _access(self, name: str) -> str:
+        handle, axis = self.streams[name].handle, self.streams[name].axis
+        places = [
+            f"{own} - {low}"
+            for own, (low, _) in zip(
+                [one for d, one in enumerate(handle.iterators) if d != axis],
+                self.boxes[name],
+                strict=True,
+            )
+        ]
+        places.insert(axis, f"{handle.iterators[axis]} mod {self.rings[name]}")
+        own = f"{name}[{', '.join(handle.iterators)}]"
+        return f"{{ {own} -> {name}_ring[{', '.join(places)}] }}"
 
     def _handed_out(self, name: str) -> Computation:
         first, end = self.times.first_output(name), self.times.value(name, "end")
@@ -314,10 +474,13 @@ def _scheduled(kernel: Function) -> Function:
     return kernel.set_schedule(kernel.default_schedule).when_work(0, threads=_THREADS)
 
 
-def make_step(program: Program, sizes: Mapping[str, int]) -> Step:
+def make_step(program: Program, sizes: Mapping[str, int], order: Order | None = None) -> Step:
     """The kernel for these sizes.
+
+    Args:
+        order: when rows that are kept in place are computed; else time comes first.
 
     Raises:
         DeclarationError: the program is none that runs for ever in finite memory.
     """
-    return _Maker(program, sizes).make()
+    return _Maker(program, sizes, order).make()

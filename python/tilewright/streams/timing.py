@@ -9,7 +9,7 @@ stream there are when k elements of the first input are known, and how many earl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
@@ -22,8 +22,15 @@ __all__ = ["Edge", "Streamed", "Timing", "streamed", "timing_of"]
 _FAR = 2**40
 """Later than anything that a bounded dependence reaches."""
 
+_SHOWN = 1000
+"""The time of the elements that refusals name."""
+
 _STEPS = math.lcm(*range(1, 33))
-"""Rates are seen over so many elements: of all that have a denominator of at most 32."""
+"""Rates are seen over so many elements."""
+
+_DENOMINATORS = 2**16
+"""Rates have denominators up to this one: two such fractions differ by much more than what rounding
+to whole elements changes over `_STEPS`."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,18 @@ class Edge:
     step: int
     low: int
     high: int
+
+
+def _element(name: str, coordinates: Sequence[object]) -> str:
+    return f"{name}[{', '.join(map(str, coordinates))}]"
+
+
+def _example(points: _core.IntegerSet) -> str:
+    found = points.sample()
+    if found is None:
+        return ""
+    (name, _, _), coordinates, _ = found
+    return f"; for example, there is {_element(name, coordinates)}"
 
 
 def _everywhere(handle: _core.Computation, values: Mapping[str, int]) -> _core.IntegerSet:
@@ -85,9 +104,11 @@ def streamed(handle: _core.Computation, values: Mapping[str, int]) -> Streamed |
         return None
     if len(endless) > 1:
         both = " and ".join(handle.iterators[axis] for axis in endless)
+        late = " and ".join(f"i{axis} >= {_SHOWN}" for axis in endless)
+        far = points.intersect(_core.IntegerSet(f"{{ {handle.name}[{names}] : {late} }}"))
         raise DeclarationError(
             f"{handle.name} has {len(endless)} infinite directions, {both}: a stream has one, and "
-            "bounds for the others"
+            f"bounds for the others{_example(far)}"
         )
     return Streamed(handle, endless[0])
 
@@ -107,6 +128,7 @@ class _Reads:
     def __init__(self, reader: Streamed, producer: Streamed, pairs: _core.IntegerMap) -> None:
         self.reader, self.producer = reader, producer
         own, other = _coordinates(reader.handle.rank), _coordinates(producer.handle.rank)
+        self.elements = pairs
         to_time = f"{{ {reader.name}[{own}] -> [i{reader.axis}] }}"
         at_time = f"{{ {producer.name}[{other}] -> [i{producer.axis}] }}"
         self.pairs = pairs.apply_domain(_core.IntegerMap(to_time)).apply_range(
@@ -118,13 +140,21 @@ class _Reads:
         at = _core.IntegerSet(f"{{ [n] : n = {time} }}")
         return _extreme(self.pairs.intersect_domain(at).range(), largest=False)
 
+    def _reading_from(self, time: int) -> int:
+        """The first time from this one on at which anything is read."""
+        late = _core.IntegerSet(f"{{ [n] : n >= {time} }}")
+        found = self.pairs.domain().intersect(late).lexmin().sample()
+        return time if found is None else found[1][0]
+
     def rate(self) -> Fraction | None:
         """By how much what is read moves on when the reader moves on by one; None where it reads
         only in the beginning."""
         late = _core.IntegerSet(f"{{ [n] : n >= {_STEPS} }}")
         if self.pairs.intersect_domain(late).is_empty():
             return None
-        first, second = self._read_at(2 * _STEPS), self._read_at(3 * _STEPS)
+        self._require_finite()
+        begin, end = self._reading_from(2 * _STEPS), self._reading_from(3 * _STEPS)
+        first, second = self._read_at(begin), self._read_at(end)
         if first is None or second is None:
             self._refuse("reads elements that have no first one")
         if second == first:
@@ -132,7 +162,18 @@ class _Reads:
                 "needs the same elements for ever (a sum from the beginning is a recurrence: "
                 "y[n] = y[n - 1] + x[n])"
             )
-        return Fraction(second - first, _STEPS)
+        return Fraction(second - first, end - begin).limit_denominator(_DENOMINATORS)
+
+    def _require_finite(self) -> None:
+        at = _core.IntegerSet(f"{{ [n] : n = {_SHOWN} }}")
+        read = self.pairs.intersect_domain(at).range()
+        far = _core.IntegerSet(f"{{ [t] : t >= {_FAR} or t <= -{_FAR} }}")
+        if not read.intersect(far).is_empty():
+            raise DeclarationError(
+                f"{self.reader.name} reads unboundedly many elements of {self.producer.name}: for "
+                f"example, its elements at {_SHOWN} need some later than any time, so that they are "
+                "never computed"
+            )
 
     def edge(self, rate: Fraction) -> Edge:
         gain, step = rate.numerator, rate.denominator
@@ -141,15 +182,39 @@ class _Reads:
         low, high = _extreme(offsets, largest=False), _extreme(offsets, largest=True)
         if low is None or high is None:
             self._refuse(
-                f"reads at distances that grow without bound, since {self.producer.name} has "
-                f"{rate} elements for each one of {self.reader.name}"
+                f"reads at distances that grow without bound, since there is {rate} of "
+                f"{self.producer.name} for each element of {self.reader.name}"
             )
         return Edge(self.reader.name, self.producer.name, gain, step, low, high)
 
+    def example(self) -> str:
+        """What an element reads, to be put behind a sentence."""
+        read = self._read_of(_SHOWN)
+        return f"; for example, {read}" if read else ""
+
+    def _read_of(self, time: int) -> str:
+        """An element at a time, and the first and the last one that it reads."""
+        own = _coordinates(self.reader.handle.rank)
+        at = _core.IntegerSet(f"{{ {self.reader.name}[{own}] : i{self.reader.axis} = {time} }}")
+        pairs = self.elements.intersect_domain(at)
+        reader = pairs.domain().lexmin().sample()
+        if reader is None:
+            return ""
+        name, coordinates = self.reader.name, reader[1]
+        one = _core.IntegerSet(f"{{ {_element(name, coordinates)} }}")
+        read = pairs.intersect_domain(one).range()
+        ends = [each.sample() for each in (read.lexmin(), read.lexmax())]
+        shown = dict.fromkeys(
+            _element(self.producer.name, end[1]) for end in ends if end is not None
+        )
+        return f"{_element(name, coordinates)} reads {' and '.join(shown)}"
+
     def _refuse(self, why: str) -> NoReturn:
+        shown = [read for time in (_SHOWN, 2 * _SHOWN) if (read := self._read_of(time))]
+        example = f"; for example, {', and '.join(shown)}" if shown else ""
         raise DeclarationError(
             f"{self.reader.name} reads {self.producer.name}, of which no finite memory keeps enough: "
-            f"it {why}"
+            f"it {why}{example}"
         )
 
 
@@ -179,13 +244,15 @@ class Timing:
             for name, count in self._table[rest].items()
         }
 
-    def latency(self, name: str) -> int:
-        """By how many elements a stream is behind the input, at most."""
-        late = (
-            math.floor(self.rates[name] * tick) - counts[name]
-            for tick, counts in enumerate(self._table)
+    def latency(self, name: str, collected: int = 1) -> int:
+        """By how many elements a stream is behind the input, at most, if whole multiples of so many
+        ticks run at once."""
+        rate = self.rates[name]
+        begins = (collected * k for k in range(math.lcm(self.period, collected) // collected))
+        return max(
+            math.floor(rate * (begin + collected - 1)) - self.counts(begin)[name]
+            for begin in begins
         )
-        return max(late)
 
     def offset(self, name: str, reference: str) -> int | None:
         """What its count is more than a whole multiple of the reference's; None if that varies."""
@@ -205,13 +272,34 @@ class Timing:
 
 
 def _rates(
-    names: list[str], found: dict[tuple[str, str], Fraction], reference: str
+    names: list[str],
+    found: dict[tuple[str, str], tuple[Fraction, _Reads]],
+    inputs: tuple[str, ...],
+    synchronise: bool,
+) -> dict[str, Fraction]:
+    """Elements for each one of the first input. Parts that nothing connects with it run at the rate of
+    their own first input, one for one, if they are to be synchronised."""
+    rates = _connected_rates(found, inputs[0])
+    while alone := [name for name in names if name not in rates]:
+        if not synchronise:
+            raise DeclarationError(
+                f"nothing connects {', '.join(alone)} with the stream {inputs[0]}, so nothing says at "
+                "which rate they run; make functions of their own, or pass synchronise=True, and an "
+                f"element of each part goes with one of {inputs[0]}"
+            )
+        first = next((name for name in inputs if name in alone), alone[0])
+        rates.update(_connected_rates(found, first))
+    return rates
+
+
+def _connected_rates(
+    found: dict[tuple[str, str], tuple[Fraction, _Reads]], reference: str
 ) -> dict[str, Fraction]:
     rates = {reference: Fraction(1)}
     waiting = [reference]
     while waiting:
         name = waiting.pop()
-        for (reader, producer), rate in found.items():
+        for (reader, producer), (rate, reads) in found.items():
             if name not in (reader, producer):
                 continue
             other = producer if name == reader else reader
@@ -221,38 +309,53 @@ def _rates(
                 waiting.append(other)
             elif rates[other] != own:
                 raise DeclarationError(
-                    f"the rates of {reader} and {producer} are not consistent: {reader} reads "
-                    f"{rate} elements of {producer} for each of its own, and by other ways "
-                    f"{rates[producer] / rates[reader]}"
+                    f"the rates of {reader} and {producer} are not consistent: for each "
+                    f"element of {reader} there is {rate} of {producer} that it reads, and by other ways "
+                    f"{rates[producer] / rates[reader]}{reads.example()}"
                 )
-    alone = [name for name in names if name not in rates]
-    if alone:
-        raise DeclarationError(
-            f"nothing connects {', '.join(alone)} with the stream {reference}, so nothing says at "
-            "which rate they run; make functions of their own"
-        )
     return rates
 
 
 def _counts_at(
     tick: int, edges: tuple[Edge, ...], rates: dict[str, Fraction], inputs: tuple[str, ...]
 ) -> dict[str, int]:
-    """How many elements can be computed: no more than time has passed, and none before what it
-    reads."""
-    counts = {name: math.floor(rate * tick) for name, rate in rates.items()}
+    """How many elements can be computed: those whose time has begun, if what they read is there."""
+    counts = {
+        name: (math.floor if name in inputs else math.ceil)(rate * tick)
+        for name, rate in rates.items()
+    }
+    limits: dict[str, Edge] = {}
     for _ in range(2 * len(rates) + 2):
         changed = ""
         for edge in edges:
             most = (edge.step * counts[edge.producer] - edge.high - 1) // edge.gain + 1
             if edge.reader not in inputs and most < counts[edge.reader]:
                 counts[edge.reader] = most
+                limits[edge.reader] = edge
                 changed = edge.reader
         if not changed:
             return counts
     raise DeclarationError(
         f"{changed} waits for elements that wait for it: each of its elements needs later ones "
-        "through a circle, so that none is ever computed"
+        f"through a circle, so that none is ever computed; for example, {_circle(changed, limits)}"
     )
+
+
+def _circle(name: str, limits: Mapping[str, Edge]) -> str:
+    """Who needs whom, from an element to a later one of the same stream."""
+    for _ in limits:  # into the circle, if the stream is not in it
+        name = limits[name].producer if name in limits else name
+    start, time, texts = name, _SHOWN, []
+    for _ in limits:
+        if name not in limits:
+            break
+        edge = limits[name]
+        needed = (edge.gain * time + edge.high) // edge.step
+        texts.append(f"{name}[{time}] needs {edge.producer}[{needed}]")
+        name, time = edge.producer, needed
+        if name == start:
+            break
+    return ", and ".join(texts)
 
 
 def _kept(table: list[dict[str, int]], edges: tuple[Edge, ...], name: str) -> int:
@@ -276,11 +379,15 @@ def _pairs(streams: Mapping[str, Streamed], values: Mapping[str, int]) -> Iterat
                 before = found.get(producer.name)
                 found[producer.name] = known if before is None else before.unite(known)
         for name, pairs in found.items():
-            yield _Reads(reader, streams[name], pairs)
+            if not pairs.is_empty():  # at these sizes
+                yield _Reads(reader, streams[name], pairs)
 
 
 def timing_of(
-    streams: Mapping[str, Streamed], inputs: tuple[str, ...], values: Mapping[str, int]
+    streams: Mapping[str, Streamed],
+    inputs: tuple[str, ...],
+    values: Mapping[str, int],
+    synchronise: bool = False,
 ) -> Timing:
     """The timing of a program whose finite sizes are known.
 
@@ -289,10 +396,9 @@ def timing_of(
             computed, or parts of the program have nothing to do with each other.
     """
     pairs = list(_pairs(streams, values))
-    seen = {(one.reader.name, one.producer.name): one.rate() for one in pairs}
-    rates = _rates(
-        list(streams), {key: rate for key, rate in seen.items() if rate is not None}, inputs[0]
-    )
+    seen = {(one.reader.name, one.producer.name): (one.rate(), one) for one in pairs}
+    known = {key: (rate, one) for key, (rate, one) in seen.items() if rate is not None}
+    rates = _rates(list(streams), known, inputs, synchronise)
     edges = tuple(one.edge(rates[one.producer.name] / rates[one.reader.name]) for one in pairs)
     period = math.lcm(*(rate.denominator for rate in rates.values()))
     table = [_counts_at(tick, edges, rates, inputs) for tick in range(period)]

@@ -1,4 +1,5 @@
-"""The command line: ``python -m tilewright doctor``, ``explain``, ``settings`` and ``cache ...``.
+"""The command line: ``tilewright doctor``, ``explain``, ``settings``, ``cache ...``, ``translate``
+and ``alpha``, or ``python -m tilewright ...``.
 
 ::
 
@@ -9,6 +10,8 @@
     python -m tilewright cache verify        read every entry; delete those that are damaged
     python -m tilewright cache prune 100M    delete the least recently used, down to a size
     python -m tilewright cache clear         delete all
+    python -m tilewright translate gemm.c    scheduled C in place of a program's scops
+    python -m tilewright alpha script.cs     run a compiler script of Alpha
 """
 
 from __future__ import annotations
@@ -17,12 +20,13 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..base import caching
 from ..base.configuration import settings
-from ..base.errors import ArgumentError
+from ..base.errors import ArgumentError, TilewrightError
 from ..base.source import printable
-from . import doctor, error_codes
+from . import doctor, error_codes, translate
 
 __all__ = ["main", "parse_size", "size_text"]
 
@@ -78,6 +82,19 @@ def _explain(code: str) -> int:
     return 0
 
 
+def _alpha(scripts: Sequence[str]) -> int:
+    from ..frontends.alpha.scripts import run_script  # reading Alpha needs lark
+
+    for script in scripts:
+        try:
+            run_script(Path(script))
+        except (TilewrightError, OSError, UnicodeDecodeError, ImportError) as error:
+            message = error.message if isinstance(error, TilewrightError) else f"{script}: {error}"
+            print(printable(message), file=sys.stderr)
+            return 1
+    return 0
+
+
 def _size(text: str) -> int:
     try:
         return parse_size(text)
@@ -101,6 +118,11 @@ def _parser() -> argparse.ArgumentParser:
     prune = actions.add_parser("prune", help="delete the least recently used, down to a size")
     prune.add_argument("size", type=_size, help="bytes that may stay: 512, 100K, 1.5M, 2G")
     actions.add_parser("clear", help="delete all of them")
+    translate.add_arguments(
+        commands.add_parser("translate", help="scheduled C in place of a program's scops")
+    )
+    alpha = commands.add_parser("alpha", help="run compiler scripts of Alpha")
+    alpha.add_argument("script", nargs="+", help="a .cs file, in which are AlphaZ's commands")
     return parser
 
 
@@ -113,7 +135,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser().parse_args(arguments)
     if parsed.command == "doctor":
         return doctor.main()
+    if parsed.command == "translate":
+        return translate.main(parsed)
     if parsed.command == "settings":
         print(printable(str(settings)))
         return 0
+    if parsed.command == "alpha":
+        return _alpha(parsed.script)
     return _explain(parsed.code) if parsed.command == "explain" else _cache(parsed)

@@ -177,6 +177,15 @@ B = tw.computation("B", {i: N}, A[i] + 1)
 C = tw.computation("C", {i: N}, 2 * B[idx[i]])
 f = tw.function("f", outputs=[C], default_schedule=False)
 """
+_DATA_ROWS = """
+N, P = tw.params("N P")
+i, p = tw.iters("i p")
+row = tw.input("row", [N + 1], tw.int32)
+A = tw.input("A", [P], tw.float32)
+B = tw.computation("B", {i: N, p: (row[i], row[i + 1])}, 2 * A[p])
+C = tw.computation("C", {i: N}, tw.sum(B[i, p], over={p: (row[i], row[i + 1])}))
+f = tw.function("f", outputs=[C], default_schedule=False)
+"""
 _ROW_SUMS = """
 N, K = tw.params("N K")
 i, k = tw.iters("i k")
@@ -259,6 +268,7 @@ EXAMPLES = {
 FURTHER: dict[str, tuple[Example, ...]] = {
     "after": (Example(_CHAIN, "D.after(C, i)"),),
     "fuse_with": (Example(_CHAIN, "D.after(C, i)"),),
+    "independent": (Example(_DATA_ROWS),),
     "parallelize": (Example(_SUM),),
     "vectorize": (Example(_SUM),),
     "cache": (Example(_ROWS, "C.split(i, 4)"), Example(_SLICES, _IN_BLOCKS)),

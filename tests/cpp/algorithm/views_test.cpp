@@ -60,13 +60,22 @@ TEST_F(Views, OfViewsHaveAPieceForEachRead) {
 
 TEST_F(Views, ThatNeedElementsStay) {
   const ComputationPtr index = declare_input("index", {n}, Int64, {});
-  const ComputationPtr v = view("V", n);
-  define_piece(v, nullptr, access(a, {i}), {});
+  const ComputationPtr v = view("V", n); // of which an index from data has no element
+  define_piece(v, nullptr, access(a, {binary(Op::FloorDiv, i, number(2))}), {});
   const ComputationPtr c = declared("C", n);
   define_piece(c, nullptr, access(v, {access(index, {i})}), {});
   const auto function = resolved({c});
   ASSERT_NE(function->find("V"), nullptr);
   EXPECT_FALSE((*function->find("V"))->is_view);
+}
+
+TEST_F(Views, AreReadThroughAtComputedSubscripts) {
+  const ComputationPtr index = declare_input("index", {n}, Int64, {});
+  const ComputationPtr v = view("V", n);
+  define_piece(v, nullptr, access(a, {i}), {});
+  const ComputationPtr c = declared("C", n);
+  define_piece(c, nullptr, access(v, {access(index, {i})}), {});
+  EXPECT_EQ(resolved({c})->find("V"), nullptr);
 }
 
 TEST_F(Views, ComputeNothing) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import pathlib
 import re
 
@@ -12,10 +13,19 @@ import pytest
 README = pathlib.Path(__file__).parents[3] / "README.md"
 
 
-EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README.read_text(), re.DOTALL)
-PROGRAMS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+#: What stands between fences has no fence in it: the output belongs to the program right before it.
+EXAMPLES = re.findall(
+    r"^```python\n((?:(?!```).)*)```\n\n```\n(.*?)```", README.read_text(), re.DOTALL | re.MULTILINE
+)
+PROGRAMS = re.findall(r"^```python\n(.*?)```", README.read_text(), re.DOTALL | re.MULTILINE)
 #: Those without an output say by themselves what is right.
 SILENT = [code for code in PROGRAMS if code not in dict(EXAMPLES)]
+
+
+def run(code):
+    name = f"<README.md, {hash(code)}>"  # where `inspect` finds the text
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    exec(compile(code, name, "exec"), {})
 
 
 def test_there_are_examples():
@@ -26,13 +36,13 @@ def test_there_are_examples():
 def test_example_prints_what_the_readme_says(code, output):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, "README.md", "exec"), {})
+        run(code)
     assert printed.getvalue() == output
 
 
 @pytest.mark.parametrize("code", SILENT)
 def test_program_without_output_runs(code):
-    exec(compile(code, "README.md", "exec"), {})
+    run(code)
 
 
 def test_the_program_for_a_gpu_is_among_them():

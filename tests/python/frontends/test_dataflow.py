@@ -14,6 +14,7 @@ from small_language import program
 
 import tilewright as tw
 from tilewright.frontends.dataflow import to_function
+from tilewright.frontends.interpreter import interpret
 
 RANDOM = np.random.default_rng(1)
 
@@ -275,14 +276,30 @@ def test_an_output_that_is_stored_elsewhere_still_arrives():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "x[0] = 1.0\nwhile x[0] < 20.0:\n    x[0] = x[0] + 1.0\n    x[1] = x[0] - x[1]",
+        "for i in range(N):\n    for j in range(p[i]):\n        x[j] = x[j] + 1.0",
+        "for i in range(N):\n    for j in range(p[i], 0, -2):\n        x[N - j] = x[j] + 1.0",
+        "for i in range(N):\n    while x[i] < p[i]:\n        x[i] = x[i] + 1.0\n"
+        "        if x[i] == 2.0:\n            break",
+    ],
+)
+def test_data_decide_how_often_loops_run(text):
+    tree = program(text, {"x": "N+1", "p": "N"}, "N", {"p": "int64"})
+    function = to_function(tree)
+    x, p = np.arange(6.0) % 3, np.array([3, 0, 5, 1, 2])
+    want = x.copy()
+    interpret(tree, {"x": want, "p": p, "N": 5})
+    evaluated = function.evaluate(N=5, x=x, p=p)["x"]
+    function(N=5, x=x, p=p)
+    np.testing.assert_array_equal(x, want)
+    np.testing.assert_array_equal(evaluated, want)
+
+
+@pytest.mark.parametrize(
     ("text", "reason", "line"),
     [
-        ("x[0] = 1.0\nwhile x[0] < 2.0:\n    x[0] = x[0] + 1.0", "while loop", 2),
-        (
-            "for i in range(N):\n    for j in range(p[i]):\n        x[j] = 1.0",
-            "stop of the loop",
-            2,
-        ),
         ("break", "outside of loops", 1),
         ("y = x[0]", "leaves nothing", 1),
     ],

@@ -2,6 +2,7 @@
 `mutations`."""
 
 from fuzz.broken_blocks import BLOCKS
+from fuzz.broken_iterations import ITERATIONS
 
 DATA_MUTATIONS = [
     (
@@ -23,4 +24,5 @@ DATA_MUTATIONS = [
         "checked(known.intersect(holds), doing)",
     ),
     *BLOCKS,
+    *ITERATIONS,
 ]

@@ -112,6 +112,22 @@ def world() -> dict[str, Any]:
         "cardinality": tw.Set("{ S[i] : 0 <= i < N }").cardinality(),
         "verdict": f["C"].can("parallelize", "k"),
         "device": tw.empty((3, 4), tw.float32, "gpu-emulator"),
+        **calls_of_blocks(),
+    }
+
+
+def calls_of_blocks() -> dict[str, Any]:
+    N, i = tw.param("N"), tw.iter("i")
+    A = tw.input("A", [N, N], tw.float64)
+    rows = {"reads": [A.part[i, :]], "writes": {"W": ([N], tw.float64)}}
+    block = tw.block("called", lambda row, out: None, {i: N}, **rows)
+    f = tw.function("g", outputs=[tw.computation("R", {i: N}, block.results[0][i, i])])
+    return {
+        "block": block,
+        "parts": A.part,
+        "part": A.part[i, 0:2],
+        "called": f["called"],
+        "written": f["W"],
     }
 
 
@@ -203,6 +219,12 @@ def usual(of: dict[str, Any]) -> dict[str, Any]:
         "schedule": of["schedule"],
         "chunk": 2,
         "isl_map": "{ C[i,j] -> [j,i] }",
+        "instances": {i: N},
+        "reads": [A],
+        "updates": {"U": A},
+        "writes": {"W": ([N], tw.float64)},
+        "arguments": ["A", "W"],
+        "partial": 4,
         "buffer": of["buffer"],
         "index": [i, j],
         "function": of["f"],

@@ -470,7 +470,8 @@ class Scratch:
     """A copy of the sources with a build folder of its own."""
 
     def __init__(self, folder: Path, jobs: int) -> None:
-        self.sources, self.build, self.jobs = folder / "sources", folder / "build", jobs
+        # As in a checkout: ccache knows objects by the paths in their commands.
+        self.sources, self.build, self.jobs = folder / "sources", folder / "sources/build", jobs
         wanted = [
             path
             for name in ("cpp", "cmake", "tests/cpp", "python")
@@ -481,7 +482,8 @@ class Scratch:
         wanted += [ROOT / name for name in names if (ROOT / name).exists()]
         copies = {self.sources / path.relative_to(ROOT): path for path in wanted}
         for copy in self.sources.rglob("*"):
-            if copy.is_file() and copy not in copies and copy.suffix != ".so":
+            is_made = copy.suffix == ".so" or self.build in copy.parents
+            if copy.is_file() and copy not in copies and not is_made:
                 copy.unlink()
         for copy, path in copies.items():
             # Only what differs is written, and so built anew.
@@ -517,7 +519,7 @@ class Scratch:
         environment = {**os.environ, "PYTHONPATH": str(self.sources / "python")}
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
-        files = "fuzz partial chains ordered_folds blocks".split()
+        files = "fuzz partial chains ordered_folds blocks several_times until_programs".split()
         given = [f"test_{name}.py" for name in files]
         tests += [*(str(ROOT / "tests/python/fuzz" / name) for name in given), "-k", "library"]
         ended = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)

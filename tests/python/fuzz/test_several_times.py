@@ -47,7 +47,23 @@ OWN_TILES = [
         at_times(["div", affine(3, i=1), 4], ["div", affine(7, i=1), 4]),
     ],
 ]
+TILE_OF_C = ["C", "set_schedule", [[["div", affine(i=1), 4], affine(1), affine(i=1)]]]
+#: Each tile of C has all that it reads; it has its own elements and those of the next tile, not the last one before it.
+WITH_NEIGHBOURS = [
+    "",
+    "transaction",
+    [TILE_OF_C, at_times(["div", affine(i=1), 4], ["div", affine(1, i=1), 4])],
+]
+FROM_THE_TILE_BEFORE = [
+    "",
+    "transaction",
+    [TILE_OF_C, at_times(["div", affine(-4, i=1), 4], ["div", affine(i=1), 4])],
+]
 GIVEN = [
+    ([WITH_NEIGHBOURS], True),
+    ([WITH_NEIGHBOURS, ["B", "private", ["z"]]], True),
+    ([FROM_THE_TILE_BEFORE], True),
+    ([FROM_THE_TILE_BEFORE, ["B", "private", ["z"]]], False),
     ([TRANSACTION], True),
     ([EARLY], True),
     ([LATE], False),

@@ -130,6 +130,15 @@ def test_commands_that_blocks_do_not_take(library):
             command()
 
 
+def test_calls_have_one_time_each(library):
+    f = row_function(library)
+    with pytest.raises(tw.ScheduleError, match="would change once more"):
+        f["kind"].set_schedule("{ kind[i] -> [c, i] : 0 <= c <= 1 }")
+    x = rng.standard_normal((4, 5))
+    f["t"].set_schedule("{ t[i, j] -> [c, i, j] : 0 <= c <= 1 }")
+    np.testing.assert_array_equal(run(f, x), 3 * x + 1)
+
+
 def test_a_loop_of_calls_whose_parts_meet_is_no_parallel_one():
     """Each call changes the row that the next one reads."""
     x = tw.input("x", [N, M], tw.float64)

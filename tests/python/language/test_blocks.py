@@ -413,3 +413,23 @@ def test_the_same_declaration_is_taken_from_the_cache(library):
     again(x)
     assert again.last_compile["from_cache"]
     np.testing.assert_array_equal(again(x), 3 * x + 1)
+
+
+def test_the_times_of_a_whole_function():
+    """What a block writes has the times of its call."""
+    f = spectrum()
+    x = rng.standard_normal((6, 8))
+    f.set_schedule(
+        "{ windowed[b, i] -> [b, 0, i]; fft_rows[b] -> [b(cpu), 1, 0]; power[b, k] -> [b, 2, k] }"
+    )
+    np.testing.assert_allclose(run(f, x), spectrum_of(x), rtol=1e-10)
+    f.set_schedule(
+        "{ windowed[b, i] -> [-b, 0, i]; fft_rows[b] -> [-b, 1, 0]; power[b, k] -> [-b, 2, k] }"
+    )
+    np.testing.assert_allclose(run(f, x), spectrum_of(x), rtol=1e-10)
+    with pytest.raises(tw.IllegalScheduleError, match="fft_rows"):
+        f.set_schedule(
+            "{ windowed[b, i] -> [b, 1, i]; fft_rows[b] -> [b, 0, 0]; power[b, k] -> [b, 2, k] }"
+        )
+    with pytest.raises(tw.ScheduleError, match="says nothing of fft_rows"):
+        f.set_schedule("{ windowed[b, i] -> [b, 1, i]; power[b, k] -> [b, 2, k] }")

@@ -301,3 +301,13 @@ def test_errors(bounds, error, message):
         tw.computation("B", {i: bounds}, x[i])
     with pytest.raises(error, match=message):
         tw.sum(x[i], over={i: bounds})
+
+
+def test_the_evaluator_counts_by_the_step_of_each_range():
+    """Sums over several ranges, each with a step of its own."""
+    for first, second in ((3, 2), (2, 3), (5, 7)):
+        total = tw.sum(i + 1, over={k: (0, K, first), l: (0, M, second), j: (1, M, 4)})
+        C = tw.computation("C", {i: N}, total, dtype=tw.int64)
+        f = tw.function("f", outputs=[C], context=[N >= 0, K >= 0, M >= 0])
+        terms = len(range(0, 11, first)) * len(range(0, 13, second)) * len(range(1, 13, 4))
+        np.testing.assert_array_equal(f.evaluate(N=3, K=11, M=13), terms * np.array([1, 2, 3]))

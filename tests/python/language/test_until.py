@@ -84,6 +84,13 @@ SCHEDULES = {
     "tiles": lambda f: f["x"].split(i, 4).parallelize("i0").unroll("i1", 4),
     "reversed": lambda f: f["x"].reverse(i),
     "after": lambda f: f["root"].split(i, 8).parallelize("i0").vectorize("i1", 8),
+    "partial results": lambda f: f["change"].parallelize("k", partial=4),
+    "in lanes": lambda f: f["change"].vectorize("k", 4, partial=True),
+    "of partial results": lambda f: (
+        f["change"].parallelize("k", partial=2),
+        f["change"].vectorize("k0", 4, partial=True),
+    ),
+    "of a part": lambda f: f["change"].split("k", "(N + 2) // 3").rfactor("k0").parallelize("k0"),
 }
 
 
@@ -107,6 +114,13 @@ def test_the_loop_and_its_buffers():
     assert "while next <= last and next < T:" in lines
     assert "last = t" in lines and "T_2 = last + 1" in lines and "next = t + 1" in lines
     assert "x = empty((2, N), float64)" in lines and "change = empty((1,), float64)" in lines
+
+
+def test_partial_results_are_those_of_one_iteration():
+    f = jacobi(default_schedule=False)
+    f["change"].parallelize("k", partial=8)
+    lines = [line.strip() for line in str(f.loops).splitlines()]
+    assert any(line.startswith("change_partial = empty((1, ") for line in lines)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])

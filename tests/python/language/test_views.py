@@ -163,14 +163,18 @@ def test_phi():
     np.testing.assert_array_equal(both_agree(f, a, K=0), a)
 
 
-def test_reads_at_computed_subscripts_need_elements():
+def test_reads_at_computed_subscripts():
     index = tw.input("index", [N], tw.int64)
     V = tw.view("V", {i: N}, A[N - 1 - i])
     C = tw.computation("C", {i: N}, V[index[i]])
     f = tw.function("f", inputs=[A, index], outputs=[C])
     a, p = np.arange(4.0), np.array([3, 0, 1, 1])
     np.testing.assert_array_equal(f(a, p), a[::-1][p])
-    assert "V" in str(f.loops)
+    assert "V" not in str(f.loops)
+    for wrong in (-1, 4, 2**63 - 1, -(2**63)):
+        p[2] = wrong
+        with pytest.raises(tw.SubscriptError):
+            f(a, p)
 
 
 def test_a_gather_is_a_view():
@@ -280,3 +284,70 @@ def test_a_view_that_is_asked_for_says_what_it_is():
         V.can("split", i, 2)
     with pytest.raises(KeyError, match="no computation 'W'; it has C"):
         f["W"]
+
+
+def gathered(view, rows=None):
+    index = tw.input("index", [K], tw.int32)
+    at = (index[k],) if rows is None else (rows, index[k])
+    return tw.function("gathered", outputs=[tw.computation("C", {k: K}, 2 * view[at])])
+
+
+@pytest.mark.parametrize("wrong", [-1, 7, 3000])
+def test_a_computed_subscript_reads_through(wrong):
+    V = tw.view("V", {i: N + M}, [(i < N, A[i]), (i >= N, B[i - N])])
+    f = gathered(V)
+    assert "V" not in str(f.loops)
+    a, b = np.arange(3.0), np.arange(10.0, 14.0)
+    index = np.array([6, 0, 2, 3, 3], np.int32)
+    np.testing.assert_array_equal(both_agree(f, a, b, index), 2 * np.concatenate([a, b])[index])
+    index[2] = wrong
+    for call in (f, f.evaluate):
+        with pytest.raises(tw.SubscriptError, match=r"C\[2\]"):
+            call(a, b, index)
+
+
+def test_a_computed_subscript_in_a_transposed_view():
+    V = tw.view("V", {j: M, i: N}, X[i, j])
+    f = gathered(V, rows=k % M)
+    assert "V" not in str(f.loops)
+    x, index = np.arange(12.0).reshape(4, 3), np.array([3, 0, 1, 2, 2], np.int32)
+    np.testing.assert_array_equal(both_agree(f, x, index), 2 * x[index, np.arange(5) % 3])
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda: tw.view("V", {i: N - 1}, A[i + 1]),  # -1 would be A[0]
+        lambda: tw.view("V", {i: (0, 2 * N, 2)}, A[i // 2]),  # 1 is between two elements
+        lambda: tw.view("V", {i: (N + 1) // 2}, A[2 * i]),  # -(2**63) would be A[0]
+        lambda: tw.view("V", {i: N}, [(i < N - 1, A[i]), (i == N - 1, A[0])]),  # N would be A[0]
+    ],
+)
+def test_what_is_no_element_of_a_view_is_not_read(view):
+    """The array that it shows has an element there, so the view keeps a copy of its own."""
+    f = gathered(view())
+    assert "V = empty" in str(f.loops)
+    a = np.arange(1.0, 6.0)
+    index = np.array([0, 2], np.int32)
+    both_agree(f, a, index)
+    for wrong in (-1, 10):
+        index[0] = wrong
+        for call in (f, f.evaluate):
+            with pytest.raises(tw.SubscriptError, match="V"):
+                call(a, index)
+
+
+def test_a_computed_subscript_into_what_the_reader_makes():
+    """Each row takes its elements from the rows before it: with elements that data choose, all of S would seem to need
+    itself, so the view keeps its values."""
+    index = tw.input("index", [N], tw.int32)
+    S = tw.computation("S", {i: N, j: M}, dtype=tw.float64)
+    V = tw.view("V", {i: N, j: M}, [(i == 0, X[0, j]), (i > 0, S[i - 1, j])])
+    S.define(i >= 0, V[i, index[i]] + X[i, j])
+    f = tw.function("f", outputs=[tw.computation("out", {i: N, j: M}, S[i, j])])
+    x, at = np.arange(12.0).reshape(4, 3), np.array([2, 0, 1, 1], np.int32)
+    expected, before = [], x[0]
+    for row, column in zip(x, at, strict=True):
+        before = before[column] + row
+        expected.append(before)
+    np.testing.assert_array_equal(both_agree(f, x, at), expected)

@@ -239,9 +239,122 @@ def test_no_arguments() -> None:
 
 def test_the_page_shows_what_is_found() -> None:
     page = (Path(__file__).parents[3] / "docs" / "auto-schedule.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     schedule, explained = re.findall(r"```\n((?:with|X:).*?)\n```", page, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)
     assert str(names["heat"].schedule) == schedule
     assert names["heat"].explain() == explained
+
+
+# ---- comments ----
+
+
+def test_each_decision_is_a_comment() -> None:
+    f = declared("jacobi-2d")
+    schedule = f.auto_schedule()
+    lines = str(schedule).splitlines()
+    said = [line.strip()[2:] for line in lines if line.strip().startswith("# ")]
+    assert sorted(said) == sorted(f.explain().splitlines())
+    first = next(n for n, line in enumerate(lines) if line.strip().startswith("X."))
+    assert lines[first - 1].strip().startswith("# X: ")
+    assert f.schedule.comments == schedule.comments
+    # They count in no comparison, and are saved.
+    plain = tw.Schedule(schedule.commands)
+    assert plain == schedule
+    assert plain.key == schedule.key
+    assert hash(plain) == hash(schedule)
+    assert "#" not in str(plain)
+    again = tw.Schedule.from_json(schedule.to_json())
+    assert again.comments == schedule.comments
+    assert str(again) == str(schedule)
+    f["R"].unroll("i", 2)
+    assert "#" not in str(f.schedule)  # it is another one
+
+
+def test_bad_comments() -> None:
+    for comments in ([1], [("X",)], [("X", 3)], 7, [["X", "a", "b"]]):
+        with pytest.raises(tw.ScheduleTypeError):
+            tw.Schedule([], comments)  # type: ignore[arg-type]
+    schedule = tw.Schedule([("C", "parallelize", ["i"])], [("C", "two\nlines"), ("", "all of it")])
+    lines = str(schedule).splitlines()
+    assert lines == ["# all of it", "# C: two lines", 'C.parallelize("i")']
+    text = schedule.to_json().replace('"comments": [', '"comments": 3, "other": [')
+    with pytest.raises(tw.ScheduleError, match="comments"):
+        tw.Schedule.from_json(text)
+
+
+# ---- kept on disk ----
+
+
+def test_what_was_found_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = declared("fdtd-2d").auto_schedule()
+    explained = declared("fdtd-2d").explain()
+
+    def refuse(function: tw.Function) -> None:
+        raise AssertionError("the planner ran")
+
+    monkeypatch.setattr(_core, "found_schedule", refuse)
+    assert declared("fdtd-2d").auto_schedule() == found
+    assert declared("fdtd-2d").explain() == explained
+    f = declared("fdtd-2d").fix(T=3)
+    with pytest.raises(AssertionError):  # other facts
+        f.auto_schedule()
+
+
+def test_a_damaged_entry_is_found_anew() -> None:
+    found = declared("trmm").auto_schedule()
+    key = "schedule that was found, version 1\ncpu\n" + _core.automatic_key(declared("trmm"))
+    note = _core.cache_load_note(key)
+    assert note is not None
+    refused = note.replace('"reorder"', '"fuse"')
+    for text in ("", "nonsense", "{}", '{"commands": 3, "decisions": []}', note[:50], refused):
+        _core.cache_store_note(key, text)
+        assert declared("trmm").auto_schedule() == found
+    assert _core.cache_load_note(key) == note
+
+
+# ---- GPUs ----
+
+
+@pytest.mark.parametrize("name", ["gemm", "atax", "jacobi-2d", "trisolv"])
+def test_for_a_gpu(name: str) -> None:
+    """The mapping that `gpu()` finds, as a value; on the emulator, without a race."""
+    f = declared(name)
+    found = f.auto_schedule(target="gpu-emulator")
+    assert f.target == "gpu-emulator"
+    assert any(command[1].startswith("gpu") for command in found.commands)
+    assert found == declared(name).gpu().schedule
+    assert "# " in str(found)
+    assert declared(name).auto_schedule(target="cuda") == found
+    g = declared(name)
+    g.target = "gpu-emulator"
+    assert g.auto_schedule() == found  # as its target is
+    assert "blocks along" in g.explain() or "one thread runs it" in g.explain()
+    assert g.auto_schedule(target="cpu") == declared(name).auto_schedule()
+    agree_on_emulator(f, **KERNELS[name].arguments(9))
+
+
+def agree_on_emulator(f: tw.Function, **arguments: Any) -> None:
+    expected = in_tuple(f.evaluate(**arguments))
+    for own, right in zip(in_tuple(f(**arguments)), expected, strict=True):
+        np.testing.assert_allclose(own, right, rtol=1e-12, atol=1e-14 * np.abs(right).max())
+
+
+def test_other_targets() -> None:
+    f = declared("gemm")
+    for target in ("opencl", ""):
+        with pytest.raises(tw.ScheduleError, match="'cpu', 'cuda', 'gpu-emulator'"):
+            f.auto_schedule(target=target)
+    with pytest.raises(tw.ScheduleTypeError, match="target must be a string"):
+        f.auto_schedule(target=3)  # type: ignore[arg-type]
+    with pytest.raises(tw.ScheduleTypeError, match="tuned must be True or False"):
+        f.auto_schedule(tuned="no")  # type: ignore[arg-type]
+    assert not f.schedule
+
+
+def test_registers_are_the_processors_whatever_the_target_is() -> None:
+    """Functions whose target is a GPU have loops of the CPU as long as nobody maps them."""
+    f = declared("gemm")
+    f.target = "cuda"
+    assert commands(f.auto_schedule()) == list(declared("gemm").default_schedule.commands)

@@ -31,7 +31,14 @@ def triangles() -> Program:
 
 
 @pytest.mark.parametrize(
-    "place", ["buf[i*(i+1)//2 + j]", "buf[i * (i + 1) / 2 + j]", "buf[(i+1)*i//2+j]"]
+    "place",
+    [
+        "buf[i*(i+1)//2 + j]",
+        "buf[i * (i + 1) / 2 + j]",
+        "buf[(i+1)*i//2+j]",
+        "buf[i*(1+i)//2 + j]",
+        "buf[j + i*(i+1)//2]",
+    ],
 )
 def test_only_the_triangle_is_kept(place):
     program = triangles()
@@ -77,6 +84,29 @@ def test_an_upper_triangle_transposed_in_batches():
         expected = np.triu(given + given.transpose(0, 2, 1)) * 2
         np.testing.assert_array_equal(f(given), expected)
         np.testing.assert_array_equal(f.evaluate(given), expected)
+
+
+def test_a_triangle_without_its_diagonal():
+    """Row i has i elements, which are those of row i - 1 of a whole triangle."""
+    n = tw.param("N")
+    a = tw.input("A", [n, n], tw.int64)
+    b = tw.computation("B", {i: n, j: i}, a[i, j] + 2 * a[j, i])
+    c = tw.computation("C", {i: n}, tw.sum(b[i, k], over={k: i}))
+    f = tw.function("strict", outputs=[c])
+    program = Program(
+        f,
+        lambda n: (integers((n, n), np.int64),),
+        lambda a: np.tril(a + 2 * a.T, -1).sum(axis=1),
+    )
+    f["B"].store_in("buf[i*(i-1)//2 + j]")
+    assert "max(0, N - 1)" in str(f.loops).splitlines()[0]
+    assert "buf[(i - 1) * i // 2 + k]" in str(f.loops)
+    check(program, *LENGTHS)
+    f["B"].store_in("buf[(i + 1)*(i + 2)//2 + j]")
+    check(program, *LENGTHS)
+    f["B"].store_in(tw.Buffer("buf", [(n + 3) * (n + 4) // 2])[i * (i - 1) // 2 + j])
+    check(program, *LENGTHS)
+    nonsense(program, lambda f: f["B"].store_in("buf[(i-1)*(i-2)//2 + j]"), "0 <= j <= i")
 
 
 def test_a_recurrence_over_a_packed_triangle():
@@ -143,7 +173,7 @@ def test_other_places_afterwards():
         ("B", "buf[i*(i+2)//2 + j]", "affine"),
         ("B", "buf[i*(j+1)//2 + j]", "affine"),
         ("B", "buf[i*(i+1)//3 + j]", "affine"),
-        ("B", "buf[Q*(Q+1)//2 + j]", "several elements"),
+        ("B", "buf[Q*(Q+1)//2 + j]", "'Q' is neither an iterator of B\\[i,j\\] nor a parameter"),
     ],
 )
 def test_what_makes_no_sense(name, place, message):

@@ -47,6 +47,16 @@ def test_an_expression_is_its_text():
     assert replayed.function.schedule == first.function.schedule
 
 
+def test_the_larger_of_two():
+    n = tw.param("N")
+    program = line()
+    program.function["C"].split(i, tw.maximum(n // 4, 3))
+    check(program, *LENGTHS)
+    program = line()
+    program.function["C"].split(i, "max(N // 4, 3)")
+    check(program, *LENGTHS)
+
+
 @pytest.mark.parametrize("size", [0, 1, 3, 4, 7, 8, 30])
 def test_block_and_rest(size):
     program = line()
@@ -132,7 +142,10 @@ def test_a_parameter_that_has_a_value():
         ("7 - N", "more than 16"),
         ("N * N", "affine in parameters"),
         ("N // M", "affine in parameters"),
-        ("N / 0", "affine in parameters"),
+        ("N / 0", "write // for"),
+        ("N / 2", "write // for"),
+        ("-N", "below 1 for all"),
+        ("0", "below 1 for all"),
         ("N ] -> [ N", "affine in parameters"),
         ("Q // 2", "'Q' in the size is no parameter of pointwise"),
         ("i // 2", "'i' in the size is no parameter"),

@@ -215,6 +215,54 @@ def test_a_promise_that_is_certainly_wrong_is_refused():
     assert caught.value.sink_instance.startswith("S")
 
 
+def sparse_rows():
+    """Scaled rows of a sparse matrix, which two sums read."""
+    p, P = tw.iter("p"), tw.param("P")
+    row = tw.input("row", [N + 1], tw.int32)
+    val = tw.input("val", [P], tw.int64)
+    ranges = {p: (row[i], row[i + 1])}
+    s = tw.computation("s", {i: N, **ranges}, 3 * val[p])
+    first = tw.computation("first", {i: N}, tw.sum(s[i, p], over=ranges))
+    second = tw.computation("second", {i: N}, tw.max(s[i, p], over=ranges, initial=0))
+    return tw.function("rows", inputs=[row, val], outputs=[first, second], default_schedule=False)
+
+
+def test_rows_that_do_not_overlap_lie_behind_each_other():
+    f = sparse_rows()
+    with pytest.raises(tw.IllegalScheduleError, match="independent"):
+        f["s"].store_in("kept[p]")
+    with f.transaction():
+        f["s"].store_in("kept[p]")
+        f["s"].independent(i)
+    assert "kept = empty((P,), int64)" in str(f.loops)
+    f["s"].parallelize(i)
+    row, val = np.array([0, 2, 2, 5], np.int32), np.array([4, -1, 2, 7, 1])
+    for results in (f(row, val), f.evaluate(row, val)):
+        np.testing.assert_array_equal(results[0], [9, 0, 30])
+        np.testing.assert_array_equal(results[1], [12, 0, 21])
+
+
+def test_rows_are_independent_where_they_lay_when_it_was_promised():
+    """Otherwise rows in memory of their own would stand for all rows in one element."""
+    f = sparse_rows()
+    f["s"].independent(i)
+    for place in ("kept[p]", "kept[0]"):
+        with pytest.raises(tw.IllegalScheduleError, match="overwrites"):
+            f["s"].store_in(place)
+    with f.transaction():
+        f["s"].store_in("kept[p]")
+        f["s"].independent(i)
+    with pytest.raises(tw.IllegalScheduleError, match="overwrites"):
+        f["s"].store_in("kept[p % 4]")
+
+
+def test_a_row_may_not_overlap_itself():
+    f = sparse_rows()
+    with pytest.raises(tw.IllegalScheduleError, match="overwrites"), f.transaction():
+        f["s"].store_in("kept[p // 2]")
+        f["s"].independent(i)
+
+
 def test_a_reduction_is_not_independent_in_its_own_loop():
     data = tw.input("A", [N, K], tw.float64)
     c = tw.computation("C", {i: N}, tw.sum(data[i, k], over={k: K}))

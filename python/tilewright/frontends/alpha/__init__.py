@@ -40,9 +40,21 @@ from .commands import (
 )
 from .graphs import Graph
 from .history import Rewrites, Step
+from .mapping.commands import (
+    SetDimensionType,
+    SetMemoryMapping,
+    SetMemorySpace,
+    SetSTMap,
+    SetTiling,
+    generateScheduledC,
+    setSpaceTimeMap,
+)
+from .mapping.values import MemoryMapping, TargetMapping, Tiling
 from .program import Program, load
 from .saying.functions import program_of, system_of
+from .scripts import run_script
 from .simplification.simplify import simplify_reductions
+from .verifier import Verification, VerifyTargetMapping, verify
 
 __all__ = [
     "ASave",
@@ -55,6 +67,7 @@ __all__ = [
     "FactorOutFromReduction",
     "Graph",
     "Inline",
+    "MemoryMapping",
     "Normalize",
     "NormalizeReduction",
     "PermutationCaseReduce",
@@ -69,6 +82,11 @@ __all__ = [
     "Rewrites",
     "Save",
     "SerializeReduction",
+    "SetDimensionType",
+    "SetMemoryMapping",
+    "SetMemorySpace",
+    "SetSTMap",
+    "SetTiling",
     "Show",
     "Simplify",
     "SimplifyingReduction",
@@ -76,13 +94,21 @@ __all__ = [
     "SplitReductionBody",
     "SplitUnion",
     "Step",
+    "TargetMapping",
+    "Tiling",
     "TransformReductionBody",
+    "Verification",
+    "VerifyTargetMapping",
     "generateMakefile",
     "generateScanC",
+    "generateScheduledC",
     "generateWrapperC",
     "generateWriteC",
     "load",
     "program_of",
+    "run_script",
+    "setSpaceTimeMap",
     "simplify_reductions",
     "system_of",
+    "verify",
 ]

@@ -98,7 +98,9 @@ def ReadAlphabets(filePath: str | os.PathLike[str]) -> Program:  # the report's 
 def RenameSystem(program: Program, system: str, newSystemName: str) -> Program:
     """A system under another name; see `rewrites.renaming.rename_system`."""
     program.system(system)
-    return Program(rename_system(program.tree, system, newSystemName), program._externs)
+    mapping = program.mapping(system)
+    renamed = program.with_tree(rename_system(program.tree, system, newSystemName))
+    return renamed.with_mapping(newSystemName, mapping)
 
 
 @recorded
@@ -303,7 +305,7 @@ def _each(
     if name is not None:
         return program.with_system(change(program.system(name)))
     systems = tuple(change(each) for each in program.tree.systems)
-    return Program(replace(program.tree, systems=systems), program._externs)
+    return program.with_tree(replace(program.tree, systems=systems))
 
 
 def _function(system: tree.System, text: str) -> AffineFunction:
@@ -384,7 +386,8 @@ def _extern(program: Program, name: str) -> tw.Extern:
 
 def generateWrapperC(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:
     """Writes NAME-wrapper.c, a `main` around NAME; see `c.wrapping.wrapper_c`."""
-    text = wrapper_c(program.system(system))
+    tiling = program.mapping(system).tiling
+    text = wrapper_c(program.system(system), tiling.names if tiling else ())
     return _generated(outDir, f"{identifier(system)}-wrapper.c", text)
 
 

@@ -47,7 +47,7 @@ from .tree import (
     step,
 )
 
-__all__ = ["affine_value", "array_bounds", "identifier", "kernel"]
+__all__ = ["affine_value", "array_bounds", "identifier", "instance_names", "kernel"]
 
 Value: TypeAlias = tw.Expression
 Array: TypeAlias = "tw.Input | tw.Computation"
@@ -68,13 +68,20 @@ def identifier(name: str) -> str:
     return f"_{word}" if word[0].isdigit() else word
 
 
-def kernel(system: System, program: Program, externs: dict[str, tw.Extern]) -> tw.Function:
+def kernel(
+    system: System,
+    program: Program,
+    externs: dict[str, tw.Extern],
+    statements: bool = False,
+) -> tw.Function:
     """The function that computes the system's outputs from its inputs and parameters.
 
     Args:
         system: of `program`, checked.
         program: where the systems that it uses are.
         externs: the external functions by name.
+        statements: whether equations that only read or convert are computed as others are, so that
+            each has a time and memory.
 
     Raises:
         DeclarationError: for what Layer I cannot say: inputs with negative coordinates, an external
@@ -85,7 +92,12 @@ def kernel(system: System, program: Program, externs: dict[str, tw.Extern]) -> t
             source_of(system), system.position,
             f"{system.name} has no output, so there is nothing that a function would give",
         )  # fmt: skip
-    return _Translation(instantiated(system, program), externs).function()
+    return _Translation(instantiated(system, program), externs, statements).function()
+
+
+def instance_names(system: System, equation: Equation) -> tuple[str, ...]:
+    """The names of the iterators of an equation's computation."""
+    return fresh_names([identifier(name) for name in equation.indices], system.names())
 
 
 def array_bounds(system: System, declared: Declaration) -> list[Linear]:
@@ -158,8 +170,11 @@ def affine_value(linear: Linear, values: dict[str, Value]) -> Value | int:
 class _Translation:
     """Of one system without use equations."""
 
-    def __init__(self, system: System, externs: dict[str, tw.Extern]) -> None:
+    def __init__(
+        self, system: System, externs: dict[str, tw.Extern], statements: bool = False
+    ) -> None:
         self.system = system
+        self.statements = statements
         self.externs = externs
         names = system.parameters.indices
         constraint = formula(system.parameters.parts)
@@ -204,13 +219,13 @@ class _Translation:
             identifier(self.system.name),
             outputs=[each for each in outputs if isinstance(each, tw.Computation)],
             inputs=inputs or None,
+            default_schedule=not self.statements,  # a mapping says it all
         )
 
     # ---- equations ----
 
     def names_of(self, equation: Equation) -> tuple[str, ...]:
-        taken = self.system.names()
-        return fresh_names([identifier(name) for name in equation.indices], taken)
+        return instance_names(self.system, equation)
 
     def declare(self, equation: Equation) -> None:
         declared = self.system.declaration(equation.name)
@@ -243,12 +258,16 @@ class _Translation:
 
     def only_reads(self, equation: Equation) -> bool:
         """Whether it computes nothing, and converts nothing."""
+        if self.statements:
+            return False
         read = self.read_alone(equation)
         kind = self.system.declaration(equation.name).type
         return read is not None and all(self.system.declaration(n).type == kind for n in read)
 
     def converts(self, equation: Equation) -> bool:
         """Whether it is a local that only converts inputs and what is computed."""
+        if self.statements:
+            return False
         if self.system.declaration(equation.name).kind != "local" or self.only_reads(equation):
             return False
         read = self.read_alone(equation)

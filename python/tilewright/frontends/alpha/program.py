@@ -12,10 +12,12 @@ from typing import Any
 
 import tilewright as tw
 
-from ...base.checks import SCHEDULE, an_integer
+from ...base.checks import SCHEDULE, an_integer, described
 from .checking import check, grounded
 from .history import Rewrites, Step
 from .kernels import kernel
+from .mapping.running import mapped_function, still_fitting
+from .mapping.values import TargetMapping
 from .printing import ashow, print_ast, show
 from .reading import read
 from .tree import Program as ProgramTree
@@ -31,7 +33,10 @@ class Program:
     """
 
     def __init__(
-        self, program: ProgramTree, externs: Mapping[str, tw.Extern] | None = None
+        self,
+        program: ProgramTree,
+        externs: Mapping[str, tw.Extern] | None = None,
+        mappings: Mapping[str, TargetMapping] | None = None,
     ) -> None:
         if not isinstance(program, ProgramTree):
             raise tw.DeclarationTypeError(
@@ -39,6 +44,7 @@ class Program:
             )
         self._tree = check(grounded(program))
         self._externs = dict(externs or {})
+        self._mappings = dict(mappings or {})
         self._functions: dict[str, tw.Function] = {}
         self._before: tuple[Program, Step] | None = None
 
@@ -96,16 +102,31 @@ class Program:
 
         Raises:
             KeyError: there is none of this name.
+            DeclarationTypeError: the name is no string.
         """
-        if not isinstance(name, str) or name not in self.systems:
+        if not isinstance(name, str):
+            raise tw.DeclarationTypeError(
+                f"the name of a system must be a string, got {described(name)}"
+            )
+        if name not in self.systems:
             known = ", ".join(self.systems)
             raise KeyError(f"there is no system {name!r}; there are {known}")
         return self.systems[name]
 
     def __getitem__(self, name: str) -> tw.Function:
-        """The system of this name as a function: inputs are arrays, outputs are returned."""
+        """The system of this name as a function: inputs are arrays, outputs are returned.
+
+        A system with a target mapping runs as that says.
+
+        Raises:
+            IllegalScheduleError: its mapping would change a result; `tw.alpha.verify` says more.
+        """
         if name not in self._functions:
-            function = kernel(self.system(name), self._tree, self._externs)
+            system, mapping = self.system(name), self.mapping(name)
+            if mapping == TargetMapping():
+                function = kernel(system, self._tree, self._externs)
+            else:
+                function = mapped_function(system, self._tree, self._externs, mapping)
             function._alpha = (self, name)
             self._functions[name] = function
         return self._functions[name]
@@ -122,7 +143,7 @@ class Program:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Program):
             return NotImplemented
-        return self._tree == other._tree
+        return self._tree == other._tree and self._mappings == other._mappings
 
     def __hash__(self) -> int:
         return hash(tuple(self.systems))
@@ -136,7 +157,34 @@ class Program:
         """
         old = changed.name if name is None else name
         systems = tuple(changed if each.name == old else each for each in self._tree.systems)
-        return Program(replace(self._tree, systems=systems), self._externs)
+        return self.with_tree(replace(self._tree, systems=systems))
+
+    def with_tree(self, tree: ProgramTree) -> Program:
+        """The program with other systems. A system keeps its target mapping as long as the variables
+        that the mapping names have the domains that they had."""
+        kept = {
+            name: mapping
+            for name, mapping in self._mappings.items()
+            if still_fitting(mapping, name, self._tree, tree)
+        }
+        return Program(tree, self._externs, kept)
+
+    def mapping(self, name: str) -> TargetMapping:
+        """The target mapping of a system; one that says nothing where none was given.
+
+        Raises:
+            KeyError: there is no such system.
+        """
+        self.system(name)
+        return self._mappings.get(name, TargetMapping())
+
+    def with_mapping(self, name: str, mapping: TargetMapping) -> Program:
+        """The program with another target mapping of a system."""
+        self.system(name)
+        made = copy.copy(self)
+        made._functions = {}
+        made._mappings = {**self._mappings, name: mapping}
+        return made
 
     def show(self) -> str:
         """The text with all index names."""

@@ -84,7 +84,8 @@ def _by_name(
 
 def _integer(function: str, argument: Argument, value: Any) -> int:
     is_array = isinstance(value, np.ndarray) and (value.ndim or value.dtype.kind not in "iu")
-    if is_array or isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+    is_none = not hasattr(value, "__index__") or isinstance(value, type)
+    if is_array or isinstance(value, bool | np.bool_) or is_none:
         raise ArgumentTypeError(
             f"{function}: {argument.name} is an integer ({argument.type}), not {_described(value)}"
         )

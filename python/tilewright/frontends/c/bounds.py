@@ -3,7 +3,7 @@
 A program that leaves an array has no meaning in C (C99 6.5.6), so parameters for which one certainly
 would are ruled out: `x[i]` for all i below n says that x has n elements. That joins the context of the
 program (PENCIL report, section 3.4) and is asked at the call. Only accesses that run whatever the data
-say count.
+say count; of arrays whose length no declaration says, all do.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ...sets.values import Set
 from .. import tree
 from ..tree import Expression, For, If, Literal, Location, Operation, Read, Statement, Variable
 from .polynomials import affine_text, condition_text, loop_bounds, polynomial
+from .values import plain
 
 __all__ = ["with_bounds"]
 
@@ -30,9 +31,17 @@ def with_bounds(program: tree.Program) -> tree.Program:
     """The program, with what its accesses say about its parameters in its context."""
     found: list[Expression] = list(program.context)
     seen: set[str] = set()
-    for read, around in _certain(program.body, ()):
+    # Lengths of the caller's arrays, which are no arguments: nothing else says how far accesses go.
+    lengths = set(program.parameters) - set(program.arguments)
+    accesses = [(read, around, False) for read, around in _certain(program.body, ())]
+    if lengths:
+        accesses += [(read, around, True) for read, around in _possible(program.body, ())]
+    for read, around, only_lengths in accesses:
         array = program.arrays[read.array]
         for subscript, extent in zip(read.subscripts, array.shape, strict=True):
+            size_name = plain(extent)
+            if only_lengths and not (isinstance(size_name, Variable) and size_name.name in lengths):
+                continue
             at, size = affine_text(polynomial(subscript)), affine_text(polynomial(extent))
             if at is None or size is None:
                 continue
@@ -69,6 +78,28 @@ def _certain(
                     yield from _certain(each.body, (*around, condition))
         if any(isinstance(inner, tree.Return) for inner in tree.walk((each,))):
             return
+
+
+def _possible(
+    statements: tuple[Statement, ...], around: tuple[str, ...]
+) -> Iterator[tuple[Read, tuple[str, ...]]]:
+    """All accesses, with the affine conditions around them."""
+    for each in statements:
+        for expression in tree.expressions_of(each):
+            yield from ((read, around) for read in tree.reads_of(expression))
+        if isinstance(each, tree.Assign):
+            yield each.target, around
+        match each:
+            case For():
+                bounds = loop_bounds(each)
+                if len(bounds) >= 2:
+                    yield from _possible(each.body, (*around, *bounds))
+            case If():
+                condition = condition_text(each.condition)
+                yield from _possible(each.body, (*around, *([condition] if condition else [])))
+                yield from _possible(each.otherwise, around)
+            case tree.While():
+                yield from _possible(each.body, around)
 
 
 def _skips(statements: tuple[Statement, ...]) -> bool:

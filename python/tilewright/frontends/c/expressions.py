@@ -58,6 +58,7 @@ class Expressions(Places):
     """Translates values."""
 
     libm = False
+    summarising = False
 
     def value(self, node: Any) -> Value:
         """The number that an expression is."""
@@ -365,6 +366,9 @@ class Expressions(Places):
         if name == "free":
             self.free(node)
             return
+        if self.summarising:
+            self.summarise_call(name, node)
+            return
         refuse(
             self.place(node),
             self._unknown(name) + ", and what it does besides giving a value is not known",
@@ -383,6 +387,8 @@ class Expressions(Places):
         given = node.args.exprs if node.args is not None else []
         if name in self.externs:
             return self._extern_call(name, [self.value(each) for each in given], here)
+        if self.summarising and not is_known(name):
+            return self.unknown_value(name, node)
         if not is_known(name):
             if name in _ONLY_IN_SUMMARIES:
                 refuse(
@@ -396,6 +402,14 @@ class Expressions(Places):
                 f"define it in the file, or give it as tw.c.load(..., externs={{{name!r}: ...}})",
             )
         return library_call(name, [self.value(each) for each in given], here, self.libm)
+
+    @abstractmethod
+    def summarise_call(self, name: str, node: Any) -> None:
+        """What a summary function says by a call: `__pencil_use(x)`, `__pencil_def(x)`, ..."""
+
+    @abstractmethod
+    def unknown_value(self, name: str, node: Any) -> Value:
+        """The value of a call in a summary function, of which nothing is known."""
 
     def _unknown(self, name: str) -> str:
         if name in EFFECTS:

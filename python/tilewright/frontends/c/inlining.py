@@ -16,7 +16,7 @@ from .places import same_type
 from .refusals import refuse
 from .scopes import Known, PointerVariable, Scope, Storage
 from .state import Frame, is_static
-from .statements import Statements
+from .summaries import Summaries
 from .values import Address, Place, Value, converted
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-class Inlining(Statements):
+class Inlining(Summaries):
     """Translates calls of functions in the file."""
 
     def call_function(self, name: str, node: Any) -> Value | Place | Address | None:

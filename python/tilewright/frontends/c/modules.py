@@ -12,8 +12,9 @@ from pycparser import c_ast
 
 from ...base.errors import ArgumentError, ArgumentTypeError, TranslationError
 from ...language.externs import Extern
+from ..accesses import Summary, summary_of
 from ..tree import Location
-from . import parsing, preprocessing, programs, scops
+from . import bodies, parsing, preprocessing, programs, scops
 from .functions import CFunction
 from .refusals import keep_text, refuse
 
@@ -24,20 +25,44 @@ Mathematics = Literal["library", "libm"]
 
 
 class CModule:
-    """The functions of a C file: `tw.c.load` makes it. They are attributes by their names::
+    """The functions of a C file: `tw.c.load` makes it. They are attributes by their names,
+    ``m.kernel_gemm(...)``, and stand in ``m.functions["kernel_gemm"]``."""
 
-    m.kernel_gemm(...)
-    m.functions["kernel_gemm"]
-    """
-
-    def __init__(self, name: str, functions: Mapping[str, CFunction]) -> None:
+    def __init__(
+        self,
+        name: str,
+        functions: Mapping[str, CFunction],
+        summarise: Callable[[str], Summary] | None = None,
+    ) -> None:
         self._name = name
         self._functions = functions
+        self._summarise = summarise
 
     @property
     def functions(self) -> Mapping[str, CFunction]:
         """The functions by name, in the order of the file."""
         return self._functions
+
+    def summary(self, function: str) -> Summary:
+        """What a call of a function of the file may read, may write and must write, for all values of
+        its integer arguments: as its summary function says, if it has one, and else as its body does
+        (PENCIL report, sections 3.6 and 3.7)::
+
+            m.summary("set_odd").may_writes    # [n] -> { A_a[i] : i mod 2 = 1 and 0 < i < n }
+
+        Args:
+            function: its name in the file.
+
+        Raises:
+            ArgumentError: the file defines no such function.
+            TranslationError: for what has no translation.
+        """
+        if not isinstance(function, str):
+            raise ArgumentTypeError(
+                f"summary takes the name of a function, not {type(function).__name__}"
+            )
+        assert self._summarise is not None
+        return self._summarise(function)
 
     def __getattr__(self, name: str) -> CFunction:
         if name.startswith("__"):
@@ -105,12 +130,12 @@ def load(
 
     Raises:
         TranslationError: for what is malformed or has no translation, with file, line and column.
-        FileNotFoundError: if there is no such file.
+        OSError: if the file cannot be read: FileNotFoundError if there is none.
         ArgumentTypeError, ArgumentError: for arguments of another type or an unknown `scop`.
     """
-    if scop not in get_args(Scop):
+    if not isinstance(scop, str) or scop not in get_args(Scop):
         raise ArgumentError(f'scop is "pragma", "autodetect" or "function", not {scop!r}')
-    if math not in get_args(Mathematics):
+    if not isinstance(math, str) or math not in get_args(Mathematics):
         raise ArgumentError(f'math is "library" or "libm", not {math!r}')
     macros = _macros(define)
     folders = _folders(include)
@@ -120,13 +145,21 @@ def load(
     programs.check_file(parsed, known)
 
     def make(region: scops.Region) -> CFunction:
-        return CFunction(programs.translate(parsed, region, known, math == "libm"))
+        def again(replacements: Sequence[bodies.Body]) -> programs.Translated:
+            with bodies.replaced(parsed, replacements):
+                return programs.translate(parsed, region, known, math == "libm")
+
+        return CFunction(again(()), again)
+
+    def summarise(function: str) -> Summary:
+        return _summary(parsed, function, known)
 
     if scop == "function":
         regions = scops.functions_of(parsed)
-        return CModule(name, _Functions({each.name: _maker(make, each) for each in regions}))
+        makers = {each.name: _maker(make, each) for each in regions}
+        return CModule(name, _Functions(makers), summarise)
     if scop == "autodetect":
-        return CModule(name, _detected(parsed, make))
+        return CModule(name, _detected(parsed, make), summarise)
     regions = scops.pragma_regions(parsed)
     if not regions:
         refuse(
@@ -134,7 +167,18 @@ def load(
             "there is no #pragma scop in this file",
             'write #pragma scop and #pragma endscop around the loops, or load it with scop="function"',
         )
-    return CModule(name, {each.name: make(each) for each in regions})
+    return CModule(name, {each.name: make(each) for each in regions}, summarise)
+
+
+def _summary(parsed: parsing.CFile, function: str, externs: Mapping[str, object]) -> Summary:
+    """See `CModule.summary`."""
+    described, _ = parsed.source.summaries.get(function, (function, None))
+    for region in scops.functions_of(parsed):
+        if region.name == described:
+            program = programs.translate(parsed, region, externs, True, summarising=True).program
+            return summary_of(program)
+    known = ", ".join(parsed.functions) or "none"
+    raise ArgumentError(f"the file defines no function {function!r}; it has {known}")
 
 
 def _maker(
@@ -215,6 +259,10 @@ def _folders(include: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 def _externs(externs: Mapping[str, Extern] | None) -> dict[str, object]:
     found: dict[str, object] = {}
+    if externs is not None and not isinstance(externs, Mapping):
+        raise ArgumentTypeError(
+            f"externs is a dictionary of what tw.extern makes, not {type(externs).__name__}"
+        )
     for name, each in (externs or {}).items():
         if not isinstance(each, Extern):
             raise ArgumentTypeError(
@@ -232,7 +280,9 @@ def _text(source: str | os.PathLike[str]) -> tuple[str, str]:
         raise ArgumentTypeError(
             f"tw.c.load reads a path or the text of a program, not {type(source).__name__}"
         )
-    path = os.fspath(source)
+    path = os.fsdecode(source)
+    if "\0" in path:
+        raise ArgumentError(f"{path!r} is no path: it has a NUL in it")
     with open(path, "rb") as file:
         text = file.read().decode(errors="backslashreplace")
     text = text.removeprefix("\ufeff")

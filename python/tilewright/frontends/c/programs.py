@@ -83,13 +83,28 @@ class Translated:
     """The array of the returned value, or ""."""
 
 
-def translate(file: CFile, region: Region, externs: Mapping[str, object], libm: bool) -> Translated:
+def translate(
+    file: CFile,
+    region: Region,
+    externs: Mapping[str, object],
+    libm: bool,
+    summarising: bool = False,
+) -> Translated:
     """The program of a region.
+
+    Args:
+        file: where it stands.
+        region: the statements.
+        externs: functions that are given by value.
+        libm: whether mathematics is the C library's.
+        summarising: only the accesses of the program are wanted, so that values may be unknown.
 
     Raises:
         TranslationError: for what has no translation.
     """
-    return _Translation(file, externs, libm).program(region)
+    translation = _Translation(file, externs, libm)
+    translation.summarising = summarising
+    return translation.program(region)
 
 
 def check_file(file: CFile, externs: Mapping[str, object]) -> None:

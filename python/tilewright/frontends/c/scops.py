@@ -26,6 +26,7 @@ class Region:
         items: the statements.
         whole: nothing but declarations stands around the statements, so that the program's arguments
             are those of the function. Otherwise they are the variables that the statements use.
+        pragmas: the `#pragma scop` and the `#pragma endscop` around them.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Region:
     before: tuple[tuple[Any, ...], ...]
     items: tuple[Any, ...]
     whole: bool
+    pragmas: tuple[Any, ...] = ()
 
 
 def functions_of(file: CFile) -> list[Region]:
@@ -57,7 +59,8 @@ def pragma_regions(file: CFile) -> list[Region]:
         whole = len(here) == 1 and here[0][2]
         for at, (before, items, _) in enumerate(here):
             title = name if len(here) == 1 else f"{name}_scop{at + 1}"
-            found.append(Region(title, name, before, items, whole))
+            pragmas = items[0], items[-1]
+            found.append(Region(title, name, before, items[1:-1], whole, pragmas))
     for each in file.declarations:
         if isinstance(each, c_ast.Pragma) and _kind(each):
             refuse(
@@ -114,7 +117,7 @@ def _search(
     declared = only_declared and all(_declares(item) for item in rest)
     for first, last in regions:
         here = (*outer, tuple(items[:first]))
-        found.append((here, tuple(items[first + 1 : last]), declared))
+        found.append((here, tuple(items[first : last + 1]), declared))
     for at, item in enumerate(items):
         if at in inside:
             for each in nodes(item) if at not in {x for pair in regions for x in pair} else ():

@@ -20,7 +20,16 @@ from ..affine import Scope, affine_of, condition_of
 from ..refusals import line_of
 from .facts import region_of
 
-__all__ = ["Checks"]
+__all__ = ["Checks", "OutsideError"]
+
+
+class OutsideError(SubscriptError):
+    """What is raised for an access at a place of the text."""
+
+    def __init__(self, place: tree.Location, plain: str, where: Any) -> None:
+        super().__init__(plain, where)
+        self.place = place
+        self.plain = plain
 
 
 @dataclass(frozen=True)
@@ -95,9 +104,10 @@ class Checks:
         where = line_of(wrong.location)
         if wrong.access is None:
             raise ArgumentError(f"what this states does not hold for {sizes}", where)
-        raise SubscriptError(
-            f"a subscript of {wrong.access.array} is below 0 or behind the end for {sizes}; only "
-            "constants count from the end, and a slice must lie within its array",
+        raise OutsideError(
+            wrong.access.location,
+            f"a subscript of {wrong.access.array} is outside of the array for {sizes}; a slice must "
+            "lie within its array, too",
             where,
         )
 
@@ -148,6 +158,11 @@ class Checks:
                 constraints.append(f"({name} - ({start})) mod {abs(loop.step)} = 0")
         if stop is not None:
             constraints.append(f"{name} {'<' if up else '>'} {stop}")
+        if start is None or stop is None:  # data bound it: the kernel itself looks
+            variables = {
+                each: own for each, own in place.variables.items() if each != loop.iterator.name
+            }
+            return replace(place, variables=variables)
         variables = {**place.variables, loop.iterator.name: name}
         return _Place(variables, (*place.iterators, name), tuple(constraints))
 
@@ -171,6 +186,14 @@ class Checks:
             self.access(expression, place)
 
     def access(self, read: tree.Read, place: _Place) -> None:
+        for axis, subscript in enumerate(read.subscripts):
+            if isinstance(subscript, tree.Select):  # one that may count from the end
+                for branch, holds in ((subscript.if_true, True), (subscript.if_false, False)):
+                    chosen = list(read.subscripts)
+                    chosen[axis] = branch
+                    inside = self.under(subscript.condition, place, holds)
+                    self.access(replace(read, subscripts=tuple(chosen)), inside)
+                return
         scope = self.scope(place)
         for subscript, extent in zip(
             read.subscripts, self.program.arrays[read.array].shape, strict=True

@@ -10,6 +10,8 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import sys
+import threading
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,14 +21,15 @@ import numpy as np
 
 import tilewright as tw
 
-from ...base.errors import ArgumentTypeError, DeclarationError
+from ...base.errors import ArgumentError, ArgumentTypeError, DeclarationError, SubscriptError
 from ..dataflow import to_function
 from ..refusals import refuse
 from ..translated import TranslatedFunction
 from ..tree import Expression, Program
-from .checks import Checks
+from .checks import Checks, OutsideError
 from .definitions import find_webs
 from .facts import value_of
+from .recent import Recent
 from .signatures import Signature, signature_of
 from .sources import Source, read_source
 from .translation import Translated, Translation
@@ -75,9 +78,16 @@ class _Kernel:
 
     def holds(self, values: dict[str, Any]) -> bool:
         """Whether it is for such sizes, and the constants that it was made with are today's."""
-        self.checks(values)
+        try:
+            self.checks(values)
+        except OutsideError:
+            return False  # one that lets subscripts count from the end may do
         if self.region is not None and not value_of(self.region, values):
             return False
+        return self.has_its_constants()
+
+    def has_its_constants(self) -> bool:
+        """Whether the constants that it was made with are today's."""
         for lookup, name, value in self.translated.constants:
             try:
                 found = lookup(name)
@@ -87,15 +97,26 @@ class _Kernel:
                 return False
         return True
 
-    def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
+    def arrays_for(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The program's arguments, in order: those of the call, and memory for what it returns."""
         given = {}
         for name in self.program.arguments:
-            if name in values:
-                given[name] = values[name]
-            else:
+            value = values.get(name)
+            if value is None:
                 array = self.program.arrays[name]
                 shape = tuple(_size(each, values) for each in array.shape)
-                given[name] = np.zeros(shape, array.dtype)
+                value = np.zeros(shape, array.dtype)
+            given[name] = value
+        for name in self.translated.contiguous:
+            if name in values and not values[name].flags.c_contiguous:
+                raise ArgumentError(
+                    f"{self.program.name}(): {name} is given another shape in the function, so its "
+                    "elements must lie without gaps; pass np.ascontiguousarray of it"
+                )
+        return given
+
+    def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
+        given = self.arrays_for(values)
         self.function(**given, **threads)
         return _returned(self.translated, given)
 
@@ -149,6 +170,8 @@ class LoopFunction:
         self.__tilewright_loops__ = _Loops(function)
         self._signature = inspect.signature(function)
         self._kernels: dict[Signature, list[_Kernel]] = {}
+        self._recent = Recent()
+        self._lock = threading.RLock()
         _check_definition(self.__tilewright_loops__.source)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -156,8 +179,14 @@ class LoopFunction:
         threads = {}
         if "threads" in keywords and "threads" not in self._signature.parameters:
             threads["threads"] = keywords.pop("threads")
+        again = None if keywords else self._recent.get(arguments)
+        if again is not None:
+            return again[0](again[1], threads)
         signature, values = self._bound(arguments, keywords)
-        return self._kernel(signature, values)(values, threads)
+        kernel = self._kernel(signature, values)
+        if not keywords:
+            self._recent.note(arguments, signature, values, kernel)
+        return kernel(values, threads)
 
     def _bound(
         self, arguments: tuple[Any, ...], keywords: dict[str, Any]
@@ -173,10 +202,27 @@ class LoopFunction:
         for kernel in self._kernels.get(signature, ()):
             if kernel.holds(values):
                 return kernel
-        translated = Translation(self.__name__).run(self.__tilewright_loops__, signature)
-        kernel = _Kernel(translated, values, self._options)
-        self._kernels.setdefault(signature, []).append(kernel)
+        with self._lock:  # threads that come together make one kernel
+            for kernel in self._kernels.get(signature, ()):
+                if kernel.holds(values):
+                    return kernel
+            kernel = self._made(signature, values)
+            self._kernels.setdefault(signature, []).append(kernel)
         return kernel
+
+    def _made(self, signature: Signature, values: dict[str, Any]) -> _Kernel:
+        """A new kernel; subscripts that turn out to be below 0 count from the end."""
+        wrapping: set[Any] = set()
+        while True:
+            translation = Translation(self.__name__)
+            translation.wrapping = wrapping
+            translated = translation.run(self.__tilewright_loops__, signature)
+            try:
+                return _Kernel(translated, values, self._options)
+            except OutsideError as error:
+                if error.place in wrapping:
+                    raise SubscriptError(error.plain, error.location) from None
+                wrapping.add(error.place)
 
     def translate(self, *arguments: Any, **keywords: Any) -> Program:
         """The statement tree of the function for such arguments; nothing is compiled."""
@@ -193,6 +239,34 @@ class LoopFunction:
             what `tw.function` gives, in place on the caller's arrays.
         """
         return self._kernel(*self._bound(arguments, keywords)).function
+
+    def tune(
+        self, /, *arguments: Any, budget: Any = "30s", progress: bool | None = None, **keywords: Any
+    ) -> Any:
+        """Searches for a fast schedule of the kernel for such arguments, which are left as they are.
+
+        Args:
+            arguments, keywords: as of a call.
+            budget, progress: as of `tw.Function.tune`.
+
+        Returns:
+            the fastest schedule, a `tw.TunedSchedule`. The kernel has it from now on.
+        """
+        function, given = self._given(arguments, keywords)
+        return function.tune(*given, budget=budget, progress=progress)
+
+    def _given(
+        self, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[TranslatedFunction, list[Any]]:
+        """The kernel for such arguments, and its own."""
+        signature, values = self._bound(arguments, keywords)
+        kernel = self._kernel(signature, values)
+        return kernel.function, list(kernel.arrays_for(values).values())
+
+    def _tuned(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """See `tw.tuned`."""
+        function, given = self._given(arguments, keywords)
+        return function._tuned(given, {})
 
     @property
     def signatures(self) -> list[str]:
@@ -230,9 +304,18 @@ class LoopFunction:
 
     def __getattr__(self, name: str) -> Any:
         """Everything else that the only kernel has, such as `auto_schedule`."""
-        if name.startswith("_"):
+        if name.startswith("_") or not (
+            hasattr(TranslatedFunction, name) or hasattr(tw.Function, name)
+        ):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return getattr(self._only(name), name)
+
+    def __reduce__(self) -> Any:
+        """By its name, where that is found in its module; else by the function that it is of."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        return self.__qualname__ if found is self else (_again, (self.py_func, self._options))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """As a method: the object is the first argument, which has no translation."""
@@ -240,6 +323,10 @@ class LoopFunction:
 
     def __repr__(self) -> str:
         return f"<tw.jit function {self.__name__}, {len(self.signatures)} signatures>"
+
+
+def _again(function: types.FunctionType, options: dict[str, Any]) -> LoopFunction:
+    return LoopFunction(function, options)
 
 
 def _check_definition(source: Source) -> None:
@@ -283,6 +370,11 @@ def jit(
         TranslationError: the function has no source, or a form that has no translation.
         DeclarationTypeError: it is no Python function.
     """
+
+    if not isinstance(fast_math, bool):
+        raise tw.DeclarationTypeError(
+            f"fast_math= of tw.jit must be True or False, not {type(fast_math).__name__}"
+        )
 
     def decorate(given: Callable[..., Any]) -> LoopFunction:
         if not isinstance(given, types.FunctionType):

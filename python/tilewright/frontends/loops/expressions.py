@@ -50,6 +50,10 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
 }
 
 
+def _is_outer(found: object, name: str) -> bool:
+    return isinstance(found, np.ufunc) and name == "outer"
+
+
 class Expressions(Operators, Subscripts):
     """Expressions."""
 
@@ -154,7 +158,7 @@ class Expressions(Operators, Subscripts):
             case Static(value=found):
                 if not hasattr(found, node.attr):
                     self.refuse(node, f"{self.described(value)} has no attribute {node.attr!r}")
-                if not isinstance(found, types.ModuleType | type):
+                if not (isinstance(found, types.ModuleType | type) or _is_outer(found, node.attr)):
                     self.refuse(
                         node,
                         f"an attribute of an object of type {type(found).__name__}",

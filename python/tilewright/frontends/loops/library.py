@@ -19,8 +19,8 @@ from tilewright.language import elementary
 from ..tree import Convert, Expression, Literal, Operation, Variable
 from .indices import constant_of, is_pure, linear, literal, subtract
 from .kinds import BOOL, FLOAT, INT, INT64, Kind
+from .calls import Calls
 from .parallel_range import prange
-from .reductions import Reductions
 from .values import ArrayValue, Method, RangeValue, Scalar, Static, TupleValue, Value, converted
 
 __all__ = ["Library"]
@@ -70,7 +70,7 @@ _FILLED: dict[Any, float | None] = {np.zeros: 0, np.ones: 1, np.empty: None}
 _FILLED_LIKE: dict[Any, float | None] = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
 
 
-class Library(Reductions):
+class Library(Calls):
     """Calls."""
 
     def call(self, node: ast.Call) -> Value:
@@ -96,12 +96,23 @@ class Library(Reductions):
         if found is None:
             found = self._of_numpy(target, arguments, keywords, node)
         if found is None:
+            found = self.other_call(target, arguments, keywords, node)
+        if found is None:
             name = getattr(target, "__qualname__", None) or getattr(target, "__name__", "this")
             module = getattr(target, "__module__", None) or ""
             way_out = "write it in terms of what docs/python-loops.md lists"
             if type(target).__name__ == "function" and not module.startswith("numpy"):
                 way_out = f"decorate {name} with @tw.jit, too"
             self.refuse(node, f"the function {name} is not translated", way_out)
+        return found
+
+    def call_of(
+        self, target: Any, values: list[Value], keywords: dict[str, Value], node: ast.Call
+    ) -> Value:
+        """The value of a function of NumPy that is known."""
+        found = self._of_numpy(target, values, keywords, node)
+        if found is None:
+            self.refuse(node, f"np.{target.__name__} is not translated")
         return found
 
     def _take(
@@ -505,4 +516,7 @@ class Library(Reductions):
             return self.transposed(array, [each or 0 for each in order] or None)
         if name == "conj":
             return self.ufunc("conj", np.conjugate, (array,), node)
-        self.refuse(node, f"the method {name!r} of arrays is not translated")
+        found = self.other_method(array, name, values, keywords, node)
+        if found is None:
+            self.refuse(node, f"the method {name!r} of arrays is not translated")
+        return found

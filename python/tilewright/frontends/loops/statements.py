@@ -33,6 +33,7 @@ from .context import Storage
 from .expressions import Expressions
 from .indices import Linear, constant_of, is_pure, key_of, linear, literal, subtract
 from .kinds import BOOL, INT, INT64
+from .masks import Masks
 from .values import (
     ArrayValue,
     RangeValue,
@@ -62,7 +63,7 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
 }
 
 
-class Statements(Expressions):
+class Statements(Masks, Expressions):
     """Statements."""
 
     def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
@@ -120,6 +121,11 @@ class Statements(Expressions):
     # ---- assignments ----
 
     def assignment(self, node: ast.Assign) -> None:
+        if len(node.targets) == 1 and (found := self.as_mask(node.targets[0])):
+            with self.under(found[1]):
+                value = self.expression(node.value)
+            self.store_masked(*found, value, node.targets[0])
+            return
         value = self.expression(node.value)
         for target in node.targets:
             self.store(target, value, node)
@@ -272,8 +278,21 @@ class Statements(Expressions):
             self.store_elements(memory, value, node)
         return memory
 
+    def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
+        return self.materialised(replace(array, fresh=False, base=""), "kept", node)
+
     def augmented(self, node: ast.AugAssign) -> None:
         """target += value: arrays in place, numbers as a new value."""
+        if found := self.as_mask(node.target):
+            array, mask = found
+            with self.under(mask):
+                right = self.expression(node.value)
+            value = self.binary(node.op, array, right, node)
+            assert isinstance(value, ArrayValue)
+            if not _casts(value.dtype, array.dtype):
+                self.refuse(node, f"the result is {value.dtype}, the array {array.dtype}")
+            self.store_masked(array, mask, value, node.target)
+            return
         right = self.expression(node.value)
         target = node.target
         if isinstance(target, ast.Name):
@@ -379,7 +398,11 @@ class Statements(Expressions):
     def for_loop(self, node: ast.For) -> None:
         if node.orelse:
             self.refuse(node.orelse[0], "else after a loop", "keep a flag that break sets")
-        over = self.iterated(node.iter)
+        iterated = self.expression(node.iter)
+        if isinstance(iterated, TupleValue):
+            self.unrolled(node, iterated)
+            return
+        over = self.iterated(iterated, node.iter)
         remarks = self.frame.source.remarks(node)
         start, stop = over.start, over.stop
         shown = node.target.id if isinstance(node.target, ast.Name) else "i"
@@ -389,7 +412,10 @@ class Statements(Expressions):
             self.nonnegative.add(iterator.name)
         label = self.loop_label(remarks.loop or shown)
         with self.collected() as body:
-            self.bind_iterator(node, Scalar(iterator, INT))
+            value: Value = Scalar(iterator, INT)
+            if not isinstance(iterated, RangeValue):
+                value = self.value_at(iterated, iterator, node)
+            self.store(node.target, value, node)
             body.extend(self.block_of(node.body))
         independent = remarks.independent
         if independent:
@@ -420,27 +446,26 @@ class Statements(Expressions):
             found.append(array)
         return tuple(found)
 
-    def iterated(self, node: ast.expr) -> RangeValue:
+    def iterated(self, value: Value, node: ast.expr) -> RangeValue:
         """What a loop runs over."""
-        value = self.expression(node)
         if isinstance(value, RangeValue):
             return value
-        if isinstance(value, ArrayValue) and value.shape:
-            return RangeValue(literal(0), value.shape[0], 1, False)
-        self.refuse(
-            node,
-            f"a loop over {self.described(value)} is not translated",
-            "loop over range, tw.prange or an array",
-        )
+        return RangeValue(literal(0), self.length_of(value, node), 1, False)
 
-    def bind_iterator(self, node: ast.For, iterator: Scalar) -> None:
-        """The loop's variable at the beginning of an iteration."""
-        value: Value = iterator
-        if not (isinstance(node.iter, ast.Call) and _is_range(self.expression(node.iter))):
-            array = self.expression(node.iter)
-            assert isinstance(array, ArrayValue)
-            value = self.part_of(array, iterator.expression)
-        self.store(node.target, value, node)
+    def length_of(self, value: Value, node: ast.AST) -> Expression:
+        raise NotImplementedError
+
+    def value_at(self, value: Value, index: Expression, node: ast.AST) -> Value:
+        raise NotImplementedError
+
+    def unrolled(self, node: ast.For, values: TupleValue) -> None:
+        """A loop over the parts of a tuple or list: the body for each of them."""
+        if any(isinstance(each, ast.Break | ast.Continue) for each in ast.walk(node)):
+            self.refuse(node, "a loop over a tuple that is left", "loop over an array or range")
+        for part in values.parts:
+            self.store(node.target, part, node)
+            for statement in self.block_of(node.body):
+                self.emit(statement, node)
 
     def while_loop(self, node: ast.While) -> None:
         if node.orelse:
@@ -477,10 +502,6 @@ def _one_element(array: ArrayValue, element: Scalar) -> ArrayValue:
     read = element.expression
     assert isinstance(read, Read)
     return ArrayValue((), (), array.dtype, lambda _: read, array.base, lambda _: read)
-
-
-def _is_range(value: Value) -> bool:
-    return isinstance(value, RangeValue)
 
 
 def _casts(given: np.dtype, wanted: np.dtype) -> bool:

@@ -11,16 +11,19 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..tree import Expression, Operation, Read
+from ..tree import Expression, Operation, Read, Select
 from .context import Context
 from .indices import add, constant_of, literal, multiply, subtract
-from .kinds import INT64
+from .kinds import BOOL, INT64
 from .values import ArrayValue, Scalar, Static, TupleValue, Value
 
 __all__ = ["Subscripts"]
 
 # What one subscript does to one axis: the axis' index, of the result's indices.
 Axis = Callable[[tuple[Expression, ...]], Expression]
+
+
+_MAY_BE_MASKS = (ast.Name, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 
 
 class Subscripts(Context):
@@ -32,12 +35,31 @@ class Subscripts(Context):
             return self._of_tuple(value, node)
         if not isinstance(value, ArrayValue):
             self.refuse(node, f"{self.described(value)} has no elements")
+        chosen: Value | None = None
+        if isinstance(node.slice, _MAY_BE_MASKS):
+            before = len(self.out)
+            chosen = self.expression(node.slice)
+            del self.out[before:]
+        if isinstance(chosen, ArrayValue) and chosen.dtype.kind == "b":
+            if self.is_current_mask(chosen):
+                return value
+            self.refuse(
+                node,
+                "an array at a mask, whose length depends on data",
+                "use np.where, a mask on both sides of an assignment, or a loop",
+            )
         view = self.indexed(value, node)
         if view.shape:
             return view
         if value.uninitialised:
             self.refuse(node, "the elements of np.empty have no values yet", "name the array first")
         return Scalar(view.element(()), view.kind)
+
+    def is_current_mask(self, mask: ArrayValue) -> bool:
+        raise NotImplementedError
+
+    def array_of(self, value: Value, dtype: object, node: ast.AST) -> ArrayValue:
+        raise NotImplementedError
 
     def _of_tuple(self, value: TupleValue, node: ast.Subscript) -> Value:
         if isinstance(node.slice, ast.Slice):
@@ -48,6 +70,10 @@ class Subscripts(Context):
             ]
             return TupleValue(value.parts[slice(*numbers)])
         index = constant_of(self.as_index(self.expression(node.slice), node))
+        if index is None and not isinstance(node.slice, ast.Tuple):
+            if all(isinstance(part, Scalar) for part in value.parts):
+                listed = self.array_of(value, None, node)  # w[k] of numbers
+                return self.subscript(listed, node)
         if index is None or not -len(value.parts) <= index < len(value.parts):
             self.refuse(node, "the subscript of a tuple must be a number within it")
         return value.parts[index]
@@ -84,7 +110,7 @@ class Subscripts(Context):
                     shape += value.shape
                     room += value.room
                     continue
-                index = self._integer(value, extent, item)
+                index = self._integer(value, extent, item, node)
                 axes.append(lambda _, index=index: index)  # type: ignore[misc]
         return self._located(_view(array, axes, tuple(shape), tuple(room), gathers), node)
 
@@ -124,13 +150,24 @@ class Subscripts(Context):
             return isinstance(found, Static) and found.value is None
         return False
 
-    def _integer(self, value: Value, extent: Expression, node: ast.AST) -> Expression:
-        """The subscript of one element; constants below 0 count from the end."""
+    def _integer(
+        self, value: Value, extent: Expression, node: ast.AST, whole: ast.AST
+    ) -> Expression:
+        """The subscript of one element; what is below 0 counts from the end.
+
+        That is looked at where a call has shown a subscript to be (`wrapping`): other kernels need
+        no choice.
+        """
         if isinstance(value, Scalar) and value.kind.is_bool:
             self.refuse(node, "a truth value as a subscript", "use if, or np.where")
         index = self.as_index(value, node)
         number = constant_of(index)
-        return add(extent, index) if number is not None and number < 0 else index
+        if number is not None:
+            return add(extent, index) if number < 0 else index
+        if self.at(whole) not in self.wrapping:
+            return index
+        below = Operation("<", (index, literal(0)), BOOL.dtype, self.at(node))
+        return Select(below, add(extent, index), index, INT64)  # it counts from the end there
 
     def _slice(self, item: ast.Slice, extent: Expression) -> tuple[Expression, Expression, int]:
         """The first index, how many, and the step."""

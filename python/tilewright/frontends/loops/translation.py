@@ -45,6 +45,7 @@ class Translated:
     """A program and what the function makes of it.
 
     Attributes:
+        contiguous: arrays whose elements must lie without gaps.
         results: of its `return`; None without one.
         is_tuple: it returns a tuple of them.
         constants: the names outside of the function that it uses, with their values.
@@ -54,6 +55,7 @@ class Translated:
     results: tuple[Result, ...] | None
     is_tuple: bool
     constants: list[tuple[Any, str, Any]]
+    contiguous: frozenset[str] = frozenset()
 
 
 class Translation(Library):
@@ -96,7 +98,9 @@ class Translation(Library):
             ),
         )
         constants = [(lookup, name, value) for (_, name), (lookup, value) in self.constants.items()]
-        return Translated(program, self.results, self.is_tuple, constants)
+        return Translated(
+            program, self.results, self.is_tuple, constants, frozenset(self.contiguous)
+        )
 
     def whole(self, function: Any, signature: Signature) -> None:
         source = function.source

@@ -25,6 +25,7 @@ __all__ = [
     "Static",
     "TupleValue",
     "Value",
+    "Zipped",
     "as_bool_literal",
     "broadcast_indices",
     "converted",
@@ -91,6 +92,14 @@ class RangeValue:
 
 
 @dataclass(frozen=True)
+class Zipped:
+    """What `zip` and `enumerate` give: values side by side, the first `endless` of any number."""
+
+    parts: tuple[Value, ...]
+    endless: int = 0
+
+
+@dataclass(frozen=True)
 class Static:
     """An object known while translating: None, a module, a type, a function, a string."""
 
@@ -105,7 +114,7 @@ class Method:
     name: str
 
 
-Value = Scalar | ArrayValue | TupleValue | RangeValue | Static | Method
+Value = Scalar | ArrayValue | TupleValue | RangeValue | Zipped | Static | Method
 
 
 def integer(value: int) -> Scalar:

@@ -1,5 +1,6 @@
 """Random C functions whose meaning C defines, or gcc without optimisation: integer types of all widths,
-their conversions, wraps, divisions and shifts, guards, loops of all directions, jumps, calls."""
+their conversions, wraps, divisions and shifts, guards, scalars that are overwritten, loops of all directions,
+jumps, calls, structures, matrices, linearised ones, subscripts that data decide about."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ ARRAYS = {
     "h": ("float", np.float32),
     "x": ("double", np.float64),
 }
+PAIR = np.dtype([("u", "i4"), ("v", "f8"), ("w", "i2", (2,))], align=True)
+_PAIR = "struct pair { int u; double v; short w[2]; };"
 _INTEGERS = "abcdeg"
 _CASTS = [
     "char",
@@ -60,11 +63,13 @@ class Kernel:
             f"  {self.draw.choice(_CASTS)} {name} = {self.literal()};\n" for name in ("s", "t")
         )
         arguments = ", ".join(f"{of} {name}[{SIZE}]" for name, (of, _) in ARRAYS.items())
+        arguments += f", struct pair z[{SIZE}], int m[{SIZE}][{SIZE}], double *restrict y"
         self.text = (
+            f"#ifndef PAIR\n#define PAIR\n{_PAIR}\n#endif\n"
             f"static long twice_{self.name}(int v, unsigned w) {{ if (v < 0) return w; return v * 2L + w; }}\n"
             f"void {self.name}(int n, {arguments}) {{\n  __pencil_assume(n >= 1 && n <= {SIZE});\n"
-            f"{locals_}  int p, q;\n{body}"
-            "  a[0] += s; e[0] ^= t;\n}\n"
+            f"{locals_}  int p, q, k[{SIZE}] = {{0}};\n  double r = 0.5;\n{body}"
+            "  a[0] += s; e[0] ^= t; x[0] += r; a[1] += k[3];\n}\n"
         )
 
     def literal(self) -> str:
@@ -83,6 +88,7 @@ class Kernel:
                 name,
                 f"{SIZE - 1} - {name}",
                 f"({name} + {self.draw.randrange(3)}) % {SIZE}",
+                f"{self.draw.choice('abk')}[{name}] & {SIZE - 1}",
             ]
         return self.draw.choice(kinds)
 
@@ -92,6 +98,7 @@ class Kernel:
         if depth <= 0 or draw.random() < 0.15:
             atoms = [self.literal(), "s", "t", "n", *self.iterators]
             atoms += [f"{draw.choice(_INTEGERS)}[{self.subscript()}]"] * 2
+            atoms += [self.place()]
             return draw.choice(atoms)
         one, two = self.integer(depth - 1), self.integer(depth - 1)
         match draw.randrange(13):
@@ -119,6 +126,16 @@ class Kernel:
                 return f"twice_{self.name}({one}, {two})"
         return one
 
+    def place(self) -> str:
+        """An integer in a matrix, a structure or a local array."""
+        kinds = [
+            f"m[{self.subscript()}][{self.subscript()}]",
+            f"z[{self.subscript()}].u",
+            f"z[{self.subscript()}].w[{self.draw.randrange(2)}]",
+            f"k[{self.subscript()}]",
+        ]
+        return self.draw.choice(kinds)
+
     def real(self, depth: int) -> str:
         """A floating-point expression."""
         draw = self.draw
@@ -130,6 +147,8 @@ class Kernel:
                     "3",
                     f"h[{self.subscript()}]",
                     f"x[{self.subscript()}]",
+                    f"z[{self.subscript()}].v",
+                    "r",
                     "(float)s",
                 ]
             )
@@ -161,12 +180,19 @@ class Kernel:
             )
         if draw.random() < 0.25:
             return f"{draw.choice('hx')}[{self.subscript()}] {draw.choice(['=', '=', '+=', '*='])} {self.real(2)};"
+        if draw.random() < 0.15:
+            target = draw.choice(["r", f"z[{self.subscript()}].v"])
+            return f"{target} {draw.choice(['=', '=', '+=', '*='])} {self.real(2)};"
+        if draw.random() < 0.1:
+            return f"z[{self.subscript()}] = z[{self.subscript()}];"
         target = f"{draw.choice(_INTEGERS)}[{self.subscript()}]"
+        if draw.random() < 0.25:
+            target = self.place()
         return f"{target} {draw.choice(['=', '=', '=', '+=', '-=', '*=', '^=', '|='])} {self.integer(3)};"
 
     def statement(self, depth: int) -> str:
         draw, pad = self.draw, "  " * depth
-        kind = draw.randrange(10) if depth < 4 else 0
+        kind = draw.randrange(11) if depth < 4 else 0
         if kind < 4:
             return f"{pad}{self.assignment()}\n"
         if kind == 4:
@@ -183,7 +209,21 @@ class Kernel:
             return f"{head}{pad}default:\n{self.statement(depth + 1)}{pad}}}\n"
         if kind == 6:
             return self.counted_while(depth)
+        if kind == 7:
+            return self.rows(depth)
         return self.loop(depth)
+
+    def rows(self, depth: int) -> str:
+        """Loops over a matrix that is written as `y[i * n + j]`."""
+        pad = "  " * depth
+        self.count += 1
+        one, two = f"i{self.count}", f"j{self.count}"
+        self.iterators += [one, two]
+        value = self.real(1)
+        inner = f"{pad}    y[{one} * n + {two}] {self.draw.choice(['=', '+='])} {value};\n"
+        del self.iterators[-2:]
+        head = f"{pad}for (int {one} = 0; {one} < n; {one}++)\n"
+        return f"{head}{pad}  for (int {two} = {self.draw.choice(['0', one])}; {two} < n; {two}++)\n{inner}"
 
     def counted_while(self, depth: int) -> str:
         pad = "  " * depth
@@ -230,7 +270,8 @@ class Kernel:
 def arguments(seed: int) -> list[object]:
     """What a kernel is called with."""
     draw = np.random.default_rng(seed)
-    found: list[object] = [int(draw.integers(1, SIZE + 1))]
+    n = int(draw.integers(1, SIZE + 1))
+    found: list[object] = [n]
     for _, dtype in ARRAYS.values():
         if np.dtype(dtype).kind == "f":
             found.append(draw.standard_normal(SIZE).astype(dtype))
@@ -239,4 +280,8 @@ def arguments(seed: int) -> list[object]:
             values = draw.integers(info.min, info.max, SIZE, dtype=dtype, endpoint=True)
             small = draw.integers(0, 9, SIZE).astype(dtype)
             found.append(np.where(draw.random(SIZE) < 0.6, small, values).astype(dtype))
-    return found
+    pairs = np.zeros(SIZE, PAIR)
+    pairs["u"], pairs["v"] = draw.integers(-9, 9, SIZE), draw.standard_normal(SIZE)
+    pairs["w"] = draw.integers(-9, 9, (SIZE, 2))
+    matrix = draw.integers(-9, 9, (SIZE, SIZE)).astype(np.int32)
+    return [*found, pairs, matrix, draw.standard_normal(n * n)]

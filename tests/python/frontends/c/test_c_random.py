@@ -11,7 +11,7 @@ from random_kernels import Kernel, arguments
 
 import tilewright as tw
 
-EACH = 20
+EACH, COMPILED = 20, 6
 WRAPPING = ("-fwrapv",)
 
 
@@ -27,7 +27,7 @@ def test_translation(block: int) -> None:
 
 @pytest.mark.parametrize("block", range(4))
 def test_compiled(block: int) -> None:
-    seeds = range(1000 + EACH * block, 1000 + EACH * block + EACH)
+    seeds = range(1000 + COMPILED * block, 1000 + COMPILED * block + COMPILED)
     kernels = [Kernel(seed) for seed in seeds]
     text = "".join(kernel.text for kernel in kernels)
     module, library = tw.c.load(text, scop="function"), compiled(text, WRAPPING)

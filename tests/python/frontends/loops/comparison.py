@@ -9,7 +9,6 @@ import numpy as np
 from tilewright.frontends.interpreter import interpret
 from tilewright.frontends.loops.facts import value_of
 from tilewright.frontends.loops.signatures import signature_of
-from tilewright.frontends.loops.translation import Translation
 
 
 def copies(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -30,7 +29,7 @@ def by_interpreter(function: Any, arguments: tuple[Any, ...]) -> list[Any]:
     bound = function._signature.bind(*given)
     bound.apply_defaults()
     signature, values = signature_of("f", bound.arguments)
-    translated = Translation("f").run(function.__tilewright_loops__, signature)
+    translated = function._kernel(signature, dict(values)).translated
     program = translated.program
     for name, array in program.arrays.items():
         if not array.local and name not in values:

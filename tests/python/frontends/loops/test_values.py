@@ -7,13 +7,18 @@ import pytest
 
 import tilewright as tw
 
-from . import cases, npbench_functions, other_functions, random_functions
+from . import (
+    cases,
+    form_functions,
+    npbench_functions,
+    other_functions,
+    random_functions,
+    while_functions,
+)
 from .comparison import by_interpreter, by_kernel, by_python, same
 
-assert npbench_functions and other_functions  # they enter their functions
-
-# What dataflow refuses, with the reason; everything else in the catalogue has a kernel.
-REFUSED = {"gcd": "while loop", "newton_sqrt": "while loop"}
+# They enter their functions.
+assert npbench_functions and other_functions and form_functions and while_functions
 
 
 @pytest.mark.parametrize("name", cases.CASES)
@@ -28,11 +33,6 @@ def test_the_tree_of_a_function_says_what_python_does(name: str) -> None:
 def test_the_kernel_of_a_function_says_what_python_does(name: str) -> None:
     function, make = cases.CASES[name]
     arguments = make(np.random.default_rng(2))
-    if name in REFUSED:
-        with pytest.raises(tw.TranslationError, match=REFUSED[name]) as caught:
-            by_kernel(function, arguments)
-        assert caught.value.line > 0 and "_functions.py" in str(caught.value)
-        return
     want = by_python(function.py_func, arguments)
     assert same(want, by_kernel(function, arguments), name in cases.TOLERANT)
 

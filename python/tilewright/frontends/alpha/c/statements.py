@@ -238,6 +238,11 @@ class Statements:
         self.domain = around
         return result
 
+    @staticmethod
+    def start(operator: str, kind: str) -> str:
+        """What a reduction begins with."""
+        return _identity(operator, kind)
+
     def accumulation(self, operator: str, result: str, value: str, kind: str) -> str:
         if operator in LOGICAL:
             return f"{result} = {_LOGIC[operator].format(result, f'({value} != 0)')};"

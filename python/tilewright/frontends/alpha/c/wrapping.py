@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..conversions import C_TYPES
 from ..kernels import array_bounds, identifier
 from ..tree import Declaration, System
@@ -13,7 +15,7 @@ __all__ = ["make_text", "wrapper_c"]
 _FORMATS = {"float": ("%f", "float"), "double": ("%lf", "double")}
 
 
-def wrapper_c(system: System) -> str:
+def wrapper_c(system: System, sizes: Sequence[str] = ()) -> str:
     """A `main` that allocates, fills, times, prints and compares; macros choose what it does.
 
     RANDOM fills inputs with random values. CHECKING asks for them and prints all outputs; with NO_PROMPT,
@@ -21,6 +23,7 @@ def wrapper_c(system: System) -> str:
 
     Args:
         system: the system.
+        sizes: of tiles, which may follow the parameters, for `tiled_c`.
 
     Raises:
         DeclarationError: an input or output is no array from 0.
@@ -32,8 +35,8 @@ def wrapper_c(system: System) -> str:
         "#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>", "#include <stdio.h>",
         "#include <stdlib.h>", "#include <time.h>", "", f"{prototype};", "#ifdef VERIFY",
         f"{prototype.replace(f'void {name}(', f'void {name}_verify(', 1)};", "#endif", "",
-        "int main(int argc, char **argv) {",
-        *_parameters(system),
+        *_tiles(name, sizes), "int main(int argc, char **argv) {",
+        *_parameters(system, sizes),
     ]  # fmt: skip
     for each in (*system.of_kind("input"), *outputs):
         lines += _allocated(system, each)
@@ -66,16 +69,34 @@ def wrapper_c(system: System) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _parameters(system: System) -> list[str]:
+def _tiles(name: str, sizes: Sequence[str]) -> list[str]:
+    """The declaration of what sets the sizes of tiles; there need not be one."""
+    if not sizes:
+        return []
+    arguments = ", ".join(f"int64_t {each}" for each in sizes)
+    return [f"extern void {name}_tiles({arguments}) __attribute__((weak));", ""]
+
+
+def _parameters(system: System, sizes: Sequence[str]) -> list[str]:
     names = system.parameters.indices
+    counts = [len(names) + 1, *([len(names) + 1 + len(sizes)] if sizes else [])]
+    wrong = " && ".join(f"argc != {count}" for count in counts)
+    usage = " ".join([*names, *([f"[{' '.join(sizes)}]"] if sizes else [])])
     lines = [
-        f"  if (argc != {len(names) + 1}) {{",
-        f'    fprintf(stderr, "usage: %s {" ".join(names)}\\n", argv[0]);',
+        f"  if ({wrong}) {{",
+        f'    fprintf(stderr, "usage: %s {usage}\\n", argv[0]);',
         "    return 2;",
         "  }",
     ]
     for number, name in enumerate(names, 1):
         lines.append(f"  const int64_t {name} = strtoll(argv[{number}], NULL, 10);")
+    if sizes:
+        given = ", ".join(
+            f"strtoll(argv[{number}], NULL, 10)"
+            for number in range(len(names) + 1, len(names) + 1 + len(sizes))
+        )
+        tiles = f"{identifier(system.name)}_tiles"
+        lines.append(f"  if (argc == {counts[-1]} && {tiles}) {tiles}({given});")
     return lines
 
 
@@ -148,7 +169,8 @@ def _compared(system: System, declared: Declaration) -> list[str]:
 
 
 def make_text(system: System) -> str:
-    """A Makefile with the report's five rules, for what `write_c` and `wrapper_c` wrote."""
+    """A Makefile with the report's five rules, for what `write_c` or `scheduled_c`, and
+    `wrapper_c`, wrote."""
     name = identifier(system.name)
     rules = {
         "plain": ("-DRANDOM", ""),
@@ -159,7 +181,7 @@ def make_text(system: System) -> str:
     }
     lines = [
         "CC ?= gcc",
-        "CFLAGS ?= -O2 -std=gnu11 -fwrapv -ffp-contract=off",
+        "CFLAGS ?= -O2 -std=gnu11 -fwrapv -ffp-contract=off -fopenmp",
         "",
         f".PHONY: all {' '.join(rule for rule in rules if rule != 'plain')} clean",
         "",

@@ -1,0 +1,22 @@
+// A loop that has nothing left to do once a truth value is set ends there.
+#pragma once
+
+#include "loops/loop_ir.h"
+
+namespace tilewright {
+
+/// Makes a serial loop whose iterations all do nothing once a flag holds, which they only ever set,
+/// one that ends then: what `break` and `while` of a translated program have become.
+///     for i in range(a, b):
+///       if not left[()]: ...; left[()] = c or left[()] = True under a test
+/// becomes
+///     next = a
+///     while next < b and not left[()]:
+///       i = next
+///       if not left[()]: ...
+///       next = i + 1
+/// The flag is an element of a bool buffer, or a local, that no other iteration means another one by.
+/// Scalars of an iteration alone may be set without a test.
+void leave_loops(Kernel &kernel);
+
+} // namespace tilewright

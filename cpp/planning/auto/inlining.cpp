@@ -1,0 +1,218 @@
+#include "planning/auto/inlining.h"
+
+#include "algorithm/block.h"
+#include "algorithm/expression.h"
+#include "planning/computation_shape.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+namespace {
+
+/// Of a stage that is computed again at each place where it is read: its operations, and those at
+/// all places together.
+constexpr std::int64_t few_operations = 2;
+constexpr std::int64_t few_repeated = 32;
+/// What a reader may become: more would be long to compile, and need too many registers.
+constexpr size_t most_nodes = 600;
+
+struct Cost {
+  std::int64_t operations = 0;
+  bool is_cheap = true; ///< additions, multiplications, conversions, choices
+};
+
+Cost cost_of(const ExprPtr &value) {
+  static const std::set<Op> cheap = {Op::Add, Op::Sub, Op::Mul, Op::Min, Op::Max, Op::Neg};
+  Cost cost;
+  visit(value, [&](const ExprPtr &node) {
+    switch (node->kind) {
+    case ExprKind::Unary:
+    case ExprKind::Binary:
+    case ExprKind::Call:
+      ++cost.operations;
+      cost.is_cheap = cost.is_cheap && cheap.contains(node->op);
+      break;
+    case ExprKind::Select:
+      ++cost.operations;
+      break;
+    case ExprKind::Constant:
+    case ExprKind::Iterator:
+    case ExprKind::Parameter:
+    case ExprKind::Access:
+    case ExprKind::Cast:
+      break;
+    default:
+      cost.is_cheap = false;
+    }
+  });
+  return cost;
+}
+
+size_t nodes_of(const Computation &computation) {
+  size_t nodes = 0;
+  for (const Piece &piece : computation.pieces) {
+    visit(piece.value, [&](const ExprPtr &) { ++nodes; });
+  }
+  return nodes;
+}
+
+/// The iterator of `i`, `i + 1` and the like, or nothing.
+const std::string *shifted_iterator(const ExprPtr &subscript) {
+  const std::string *iterator = nullptr;
+  bool is_shift = true;
+  visit(subscript, [&](const ExprPtr &node) {
+    if (node->kind == ExprKind::Iterator) {
+      is_shift = is_shift && iterator == nullptr;
+      iterator = &node->name;
+      return;
+    }
+    const bool is_sum =
+        node->kind == ExprKind::Binary && (node->op == Op::Add || node->op == Op::Sub);
+    is_shift = is_shift && (node->kind == ExprKind::Constant || is_sum ||
+                            (node->kind == ExprKind::Unary && node->op == Op::Neg));
+  });
+  return is_shift ? iterator : nullptr;
+}
+
+/// Who reads a stage, and at how many places.
+struct Reads {
+  std::vector<const Computation *> readers;
+  std::int64_t places = 0;
+  bool once_each = true; ///< at each place, no element is read by two instances
+};
+
+Reads reads_of(const Function &function, const std::string &stage) {
+  Reads reads;
+  for (const ComputationPtr &reader : function.computations) {
+    std::set<std::string> places;
+    for (const Piece &piece : reader->pieces) {
+      visit(piece.value, [&](const ExprPtr &node) {
+        if (node->kind != ExprKind::Access || node->producer->name != stage) {
+          return;
+        }
+        places.insert(to_string(node));
+        std::set<std::string> used;
+        for (const ExprPtr &subscript : node->operands) {
+          const std::string *iterator = shifted_iterator(subscript);
+          reads.once_each = reads.once_each && iterator != nullptr;
+          used.insert(iterator == nullptr ? "" : *iterator);
+        }
+        reads.once_each = reads.once_each && used.size() == reader->rank() &&
+                          node->operands.size() == reader->rank();
+      });
+    }
+    if (!places.empty()) {
+      reads.readers.push_back(reader.get());
+      reads.places += static_cast<std::int64_t>(places.size());
+    }
+  }
+  return reads;
+}
+
+/// One formula of arithmetic for all elements.
+bool is_stage(const Computation &computation) {
+  if (computation.pieces.size() != 1 || computation.is_view || computation.rank() == 0 ||
+      block_node(computation) != nullptr) {
+    return false;
+  }
+  const Shape shape(computation);
+  return shape.simple() && shape.reduced() == 0 && shape.states() == 0;
+}
+
+bool takes(const Computation &reader) {
+  const Shape shape(reader);
+  return shape.simple() && shape.reduced() == 0 && shape.states() == 0 && !reader.is_view &&
+         block_node(reader) == nullptr;
+}
+
+class Inlining {
+public:
+  Inlining(const Mapping &given, const FlowGraph &graph) : now_(given) {
+    for (const std::vector<std::string> &group : components(graph)) {
+      if (is_recurrent(graph, group)) {
+        recurrent_.insert(group.begin(), group.end());
+      }
+    }
+    for (const ComputationPtr &output : given.function().outputs) {
+      kept_.insert(output->name);
+    }
+    for (const Placement &placement : given.state().placements) {
+      kept_.insert(placement.computation);
+      kept_.insert(placement.other);
+    }
+  }
+
+  Mapping inlined(Decisions &decisions) {
+    std::vector<std::string> names;
+    for (const ComputationPtr &computation : now_.function().computations) {
+      names.insert(names.begin(), computation->name);
+    }
+    for (const std::string &name : names) {
+      const std::string why = reason_for(name);
+      if (why.empty()) {
+        continue;
+      }
+      try {
+        now_ = now_.with({name, "inline", {}, {}});
+        decisions.push_back({name, "computed where it is read, since " + why});
+      } catch (const Error &error) {
+        if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
+          throw;
+        }
+      }
+    }
+    return now_;
+  }
+
+private:
+  bool is_mentioned(const std::string &name) const {
+    const std::vector<Command> &commands = now_.schedule().commands;
+    return std::any_of(commands.begin(), commands.end(),
+                       [&](const Command &command) { return mentions(command, name); });
+  }
+
+  /// Why a stage is inlined; "" where it is not.
+  std::string reason_for(const std::string &name) const {
+    const Computation &stage = **now_.function().find(name);
+    if (kept_.contains(name) || recurrent_.contains(name) || !is_stage(stage) ||
+        now_.time_space(name).explicit_time || is_mentioned(name)) {
+      return "";
+    }
+    const Reads reads = reads_of(now_.function(), name);
+    if (reads.readers.empty() || !reads.once_each) {
+      return "";
+    }
+    for (const Computation *reader : reads.readers) {
+      const size_t nodes = nodes_of(*reader) + static_cast<size_t>(reads.places) * nodes_of(stage);
+      if (!takes(*reader) || nodes > most_nodes) {
+        return "";
+      }
+    }
+    const Cost cost = cost_of(stage.pieces.front().value);
+    if (reads.places == 1) {
+      return "nobody else reads it";
+    }
+    if (cost.is_cheap && cost.operations <= few_operations &&
+        cost.operations * reads.places <= few_repeated) {
+      return "it takes no more than " + std::to_string(few_operations) + " operations";
+    }
+    return "";
+  }
+
+  Mapping now_;
+  std::set<std::string> recurrent_;
+  std::set<std::string> kept_; ///< results, and what shares loops
+};
+
+} // namespace
+
+Mapping with_inlined_stages(const Mapping &given, const FlowGraph &graph, Decisions &decisions) {
+  return Inlining(given, graph).inlined(decisions);
+}
+
+} // namespace tilewright

@@ -1,0 +1,1 @@
+"""What compiler scripts know."""

@@ -1,0 +1,187 @@
+"""The commands of compiler scripts by name.
+
+Those of the report are the functions of `tw.alpha`. Public AlphaZ scripts spell some otherwise; these
+spellings stand below, with the arguments that such scripts give.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tilewright as tw
+
+from .. import commands as report
+from ..mapping import commands as mapping
+from ..printing import ashow, show
+from ..program import Program, load
+from ..verifier import VerifyTargetMapping
+
+__all__ = ["COMMANDS", "Command", "nearest"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command.
+
+    Attributes:
+        function: what it does.
+        paths: which arguments are paths, by position.
+        reads: whether it reads a program, and takes external functions beside the path.
+    """
+
+    function: Callable[..., Any]
+    paths: tuple[int, ...] = ()
+    reads: bool = False
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The arguments."""
+        return inspect.signature(self.function)
+
+    @property
+    def names(self) -> list[str]:
+        """What the arguments are called; ``...`` for any more."""
+        kinds = self.signature.parameters.values()
+        return [
+            "..." if each.kind is inspect.Parameter.VAR_POSITIONAL else each.name
+            for each in kinds
+            if each.kind is not inspect.Parameter.KEYWORD_ONLY
+        ]
+
+
+def nearest(name: str) -> str:
+    """The commands of a similar name, as the end of a message."""
+    folded = {each.lower(): each for each in COMMANDS}
+    found = [folded[each] for each in difflib.get_close_matches(name.lower(), folded, 3)]
+    return f"; is {' or '.join(found)} meant?" if found else ""
+
+
+# ---- what scripts have beside Python ----
+
+
+def _read(path: Path, externs: Mapping[str, tw.Extern]) -> Program:
+    return load(path, externs=externs)
+
+
+def _program(given: object) -> Program:
+    if not isinstance(given, Program):
+        raise tw.DeclarationTypeError(f"it takes a program first, not {given!r}")
+    return given
+
+
+def _show(program: Program, system: str | None = None) -> str:
+    text = _program(program).show() if system is None else show(program.system(system))
+    print(text)
+    return text
+
+
+def _ashow(program: Program, system: str | None = None) -> str:
+    text = str(_program(program)) if system is None else ashow(program.system(system))
+    print(text)
+    return text
+
+
+def _print_ast(program: Program, system: str | None = None) -> str:
+    if system is not None:
+        _program(program).system(system)
+    text = _program(program).print_ast()
+    print(text)
+    return text
+
+
+def _print(*values: object) -> None:
+    """What variables have, for people."""
+    print(*values)
+
+
+# ---- the spelling of public scripts ----
+
+
+def _check_program(program: Program) -> bool:
+    """A program has been checked when it was read, and after each command."""
+    return bool(_program(program).systems)
+
+
+def _parallel(program: Program, system: str, orderingPrefix: str, dimensions: Any) -> Program:
+    """Parallel dimensions; of the variables that have these constants in ordering dimensions."""
+    if orderingPrefix not in ("", []):
+        raise tw.DeclarationError(
+            "setParallel with a prefix of ordering dimensions is not understood: "
+            'SetDimensionType(prog, system, dimension, "parallel", variable) says it by variable'
+        )
+    return _typed(program, system, dimensions, "parallel")
+
+
+def _ordering(program: Program, system: str, dimensions: Any) -> Program:
+    return _typed(program, system, dimensions, "ordering")
+
+
+def _typed(program: Program, system: str, dimensions: Any, kind: str) -> Program:
+    numbers = dimensions.strip("[]{}() ").split(",") if isinstance(dimensions, str) else dimensions
+    for number in numbers if isinstance(numbers, list) else [numbers]:
+        program = mapping.SetDimensionType(program, system, number, kind)
+    return program
+
+
+def _dimension_type(program: Program, *arguments: Any) -> Program:
+    """``(program, system, variable, dimension, "S")`` of public scripts, too."""
+    kinds = {"s": "sequential", "p": "parallel", "o": "ordering"}
+    given = list(arguments)
+    if given and isinstance(given[-1], str):
+        given[-1] = kinds.get(given[-1].strip().lower(), given[-1])
+    if len(given) == 4 and isinstance(given[1], str) and not given[1].strip().isdigit():
+        system, variable, dimension, kind = given
+        given = [system, dimension, kind, variable]
+    return mapping.SetDimensionType(program, *given)
+
+
+def _memory_map(
+    program: Program, system: str, variable: str, space: str, function: str, factors: Any = None
+) -> Program:
+    """``setMemoryMap(program, system, variables, space, function[, factors])``."""
+    more = [] if factors is None else [factors]
+    for name in str(variable).split(","):
+        own = name.strip()
+        program = mapping.SetMemoryMapping(program, system, own, function, *more)
+        if space != own:
+            program = mapping.SetMemorySpace(program, system, space, own)
+    return program
+
+
+COMMANDS: dict[str, Command] = {
+    "ReadAlphabets": Command(_read, reads=True),
+    "Show": Command(_show),
+    "AShow": Command(_ashow),
+    "PrintAST": Command(_print_ast),
+    "print": Command(_print),
+    "Save": Command(report.Save, (1,)),
+    "ASave": Command(report.ASave, (1,)),
+    "ExportPRDG": Command(report.ExportPRDG, (1,)),
+    "VerifyTargetMapping": Command(VerifyTargetMapping),
+    "CheckProgram": Command(_check_program),
+    "SetSTMap": Command(mapping.SetSTMap),
+    "SetDimensionType": Command(_dimension_type),
+    "SetMemoryMapping": Command(mapping.SetMemoryMapping),
+    "SetMemorySpace": Command(mapping.SetMemorySpace),
+    "SetTiling": Command(mapping.SetTiling),
+    "generateScheduledC": Command(mapping.generateScheduledC, (2,)),
+    "setSpaceTimeMap": Command(mapping.SetSTMap),
+    "setDimensionType": Command(_dimension_type),
+    "setMemorySpace": Command(mapping.SetMemorySpace),
+    "setMemoryMap": Command(_memory_map),
+    "setParallel": Command(_parallel),
+    "setOrderingDimensions": Command(_ordering),
+    "setTiling": Command(mapping.SetTiling),
+    "generateScheduledCode": Command(mapping.generateScheduledC, (2,)),
+    "generateWriteCode": Command(report.generateWriteC, (2,)),
+    "generateWrapper": Command(report.generateWrapperC, (2,)),
+}
+for _name in report.__all__:
+    _paths = (2,) if _name.startswith("generate") else ()
+    COMMANDS.setdefault(_name, Command(getattr(report, _name), _paths))

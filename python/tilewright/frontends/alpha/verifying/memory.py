@@ -1,0 +1,118 @@
+"""Whether memory keeps values until they are read (CSU TR CS12-101, section 8.3).
+
+A value that z reads is lost if z' writes to its place and is not sure to run before the value is
+written or after it is read. Unlike the report's verifier, this one knows modulo factors and tiling:
+places are those that the factors leave, and the order is that of the tiled loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import tilewright as tw
+
+from ..domains import canonical
+from ..mapping.plans import Plan
+from .answers import MemoryVerdict, Witness
+from .causality import instance_at
+from .dependences import Flow, answers_map
+from .orders import Order, Timed
+
+__all__ = ["cells_map", "memory_verdicts"]
+
+
+def cells_map(plan: Plan, variable: str) -> tw.Map:
+    """From the points of a variable to the places where they are kept."""
+    declared = plan.system.declaration(variable).domain
+    names = canonical(declared.arity)
+    mapping = plan.mapping.memory.get(variable)
+    if mapping is None:
+        results = list(names)
+    else:
+        results = []
+        for each, modulus in zip(
+            mapping.function.named(names).results, mapping.moduli, strict=True
+        ):
+            results.append(f"({each}) mod {modulus}" if modulus else str(each))
+    parameters = ", ".join(plan.system.parameters.indices)
+    return tw.Map(
+        f"[{parameters}] -> {{ [{', '.join(names)}] -> [{', '.join(results)}] }}"
+    ).intersect_domain(declared.within(plan.system.context).points)
+
+
+def memory_verdicts(
+    plan: Plan,
+    flows: Iterable[Flow],
+    timed: dict[str, Timed],
+    order_of: Callable[[str, str], Order],
+) -> Iterator[MemoryVerdict]:
+    """One for each read of a variable with a memory map or a shared memory, and each variable that
+    is kept there."""
+    mapping = plan.mapping
+    for flow in flows:
+        read = flow.producer
+        space = mapping.spaces.get(read)
+        if space is None and read not in mapping.memory:
+            continue
+        for writer in [n for n, s in mapping.spaces.items() if s == space] if space else [read]:
+            yield _verdict(plan, flow, writer, timed, order_of)
+
+
+def _verdict(
+    plan: Plan,
+    flow: Flow,
+    writer: str,
+    timed: dict[str, Timed],
+    order_of: Callable[[str, str], Order],
+) -> MemoryVerdict:
+    produced, written = plan.statements[flow.producer], plan.statements[writer]
+    place = answers_map(produced).then(cells_map(plan, flow.producer))
+    same_place = place.then(answers_map(written).then(cells_map(plan, writer)).reverse())
+    if writer == flow.producer:  # the terms of one answer share its place
+        answers = answers_map(produced)
+        same_place = same_place - answers.then(answers.reverse())
+    lost = same_place - order_of(writer, flow.producer).before.reverse()
+    reader = order_of(flow.consumer, writer)
+    overtakes = reader.everything - reader.before
+    if writer == flow.consumer and not flow.in_reduction and not written.in_body:
+        overtakes = overtakes - timed[writer].domain.points.identity()  # it reads, then writes
+    conflicts = (flow.relation.then(lost) & overtakes).coalesce()
+    witness = _witness(plan, flow, writer, timed, conflicts, lost) if conflicts else None
+    shown = reader.shown(conflicts, plan.system.context)
+    return MemoryVerdict(flow.producer, flow.consumer, writer, flow.text, shown, witness)
+
+
+def _witness(
+    plan: Plan,
+    flow: Flow,
+    writer: str,
+    timed: dict[str, Timed],
+    conflicts: tw.Map,
+    lost: tw.Map,
+) -> Witness | None:
+    found = conflicts.sample()
+    if found is None:
+        return None
+    sizes = found[0].parameters
+    reader, overwriter = found
+    overwritten = lost.intersect_range(_point(overwriter.coordinates)).domain
+    values = flow.relation.intersect_domain(_point(reader.coordinates))
+    values = values.intersect_range(overwritten)
+    known = [name for name in values.parameters if name in sizes]
+    pair = values.fix({name: sizes[name] for name in known}).sample()
+    if pair is None:
+        return None
+    names = plan.system.parameters.indices
+    parameters = {name: sizes.get(name, pair[0].parameters.get(name, 0)) for name in names}
+    return Witness(
+        (
+            instance_at(timed[flow.consumer], reader.coordinates, parameters),
+            instance_at(timed[flow.producer], pair[1].coordinates, parameters),
+            instance_at(timed[writer], overwriter.coordinates, parameters),
+        ),
+        {name: value for name, value in parameters.items() if name in sizes},
+    )
+
+
+def _point(coordinates: Sequence[int]) -> tw.Set:
+    return tw.Set(f"{{ [{', '.join(map(str, coordinates))}] }}")

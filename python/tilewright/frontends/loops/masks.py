@@ -1,0 +1,116 @@
+"""Assignments to what a mask chooses: `A[A < 0] = 0`, `Z[I] = Z[I] ** 2 + C[I]`, `A[m] *= 2`.
+
+Each is a loop over all elements with the mask as its condition. On the right side, elements that the same
+mask chooses stand side by side with those that are assigned, so that no list of them is needed.
+
+Before::
+
+    A[m] = B[m] + 1
+
+After::
+
+    for i in range(A.shape[0]):
+        if m[i]:
+            A[i] = B[i] + 1
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..tree import Expression, If, Read, Variable, reads_of
+from .context import Context
+from .indices import key_of
+from .kinds import INT64
+from .values import ArrayValue, Scalar, Value, converted
+
+__all__ = ["Masks"]
+
+
+class Masks(Context):
+    """Masks as subscripts."""
+
+    mask: ArrayValue | None = None
+
+    def as_mask(self, target: ast.expr) -> tuple[ArrayValue, ArrayValue] | None:
+        """The array and the mask of `array[mask]`; None of other targets."""
+        if not isinstance(target, ast.Subscript) or isinstance(
+            target.slice, ast.Slice | ast.Tuple | ast.Constant
+        ):
+            return None
+        before = len(self.out)
+        chosen = self.expression(target.slice)
+        if not isinstance(chosen, ArrayValue) or chosen.dtype.kind != "b":
+            del self.out[before:]  # it is looked at again
+            return None
+        array = self.expression(target.value)
+        if not isinstance(array, ArrayValue) or len(chosen.shape) > len(array.shape):
+            self.refuse(target, "a mask has as many dimensions as the array, or fewer")
+        for own, wanted in zip(chosen.shape, array.shape, strict=False):
+            self.claim_equal(own, wanted, target, "a mask of another shape")
+        return array, chosen
+
+    @contextmanager
+    def under(self, mask: ArrayValue) -> Iterator[None]:
+        """Within, arrays at this mask are all of their elements."""
+        before, self.mask = self.mask, mask
+        try:
+            yield
+        finally:
+            self.mask = before
+
+    def is_current_mask(self, mask: ArrayValue) -> bool:
+        """Whether it is the mask of what is assigned."""
+        return self.mask is not None and _key(mask) == _key(self.mask)
+
+    def store_masked(
+        self, array: ArrayValue, mask: ArrayValue, value: Value, node: ast.AST
+    ) -> None:
+        """array[mask] = value"""
+        if array.place is None or array.uninitialised:
+            self.refuse(node, "a mask chooses elements of an array that has values")
+        if not isinstance(value, Scalar | ArrayValue):
+            self.refuse(node, f"{self.described(value)} is no value of an element")
+        if isinstance(value, ArrayValue) and len(value.shape) != len(array.shape):
+            self.refuse(
+                node,
+                "an array of another shape for what a mask chooses",
+                "use the same mask on the right side",
+            )
+        if isinstance(value, ArrayValue):
+            for own, wanted in zip(value.shape, array.shape, strict=True):
+                self.claim_equal(own, wanted, node, "what is assigned has another shape")
+        probe = tuple(Variable(f"*{axis}", INT64) for axis in range(len(array.shape)))
+        here = key_of(array.place(probe))
+        parts = [mask.element(probe[: len(mask.shape)])]
+        if isinstance(value, ArrayValue):
+            parts.append(value.element(probe))
+        if any(
+            read.array == array.base and key_of(read) != here
+            for part in parts
+            for read in reads_of(part)
+        ):
+            mask = self.in_memory(mask, node)
+            value = self.in_memory(value, node) if isinstance(value, ArrayValue) else value
+        with self.loops(array.shape, node) as indices:
+            test = mask.element(indices[: len(mask.shape)])
+            given = value.element(indices) if isinstance(value, ArrayValue) else value.expression
+            given = self.in_range(given, value.kind, array.dtype, node)
+            target = array.place(indices)
+            with self.collected() as body:
+                self.assign(target, converted(given, array.dtype, value.kind.dtype), node)
+            self.emit(If(test, tuple(body), (), self.at(node)), node)
+
+    def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
+        raise NotImplementedError
+
+
+def _key(mask: ArrayValue) -> object:
+    probe: tuple[Expression, ...] = tuple(
+        Variable(f"*{axis}", INT64) for axis in range(len(mask.shape))
+    )
+    element = mask.element(probe)
+    assert element is not None
+    return key_of(element) if not isinstance(element, Read) else (element.array, key_of(element))

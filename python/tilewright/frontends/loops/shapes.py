@@ -1,0 +1,176 @@
+"""Arrays in other shapes, reversed ones, and arrays of lists: views, as NumPy makes them.
+
+`reshape` is a view of an array whose elements lie without gaps; that those of an argument do is checked
+at the call, since NumPy would copy others.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ..tree import Expression, Operation
+from .indices import add, constant_of, linear, literal, same, subtract
+from .kinds import INT64, Kind, join
+from .operators import Operators
+from .subscripts import Subscripts, _view
+from .values import ArrayValue, Scalar, TupleValue, Value
+
+__all__ = ["Shapes"]
+
+Indices = tuple[Expression, ...]
+
+
+class Shapes(Operators, Subscripts):
+    """Other shapes."""
+
+    def reshaped(self, array: Value, wanted: Value, node: ast.AST) -> Value:
+        """array.reshape(wanted)"""
+        if not isinstance(array, ArrayValue) or not array.shape:
+            self.refuse(node, f"reshape of {self.described(array)}")
+        parts = wanted.parts if isinstance(wanted, TupleValue) else (wanted,)
+        extents = [self.as_index(part, node, "an extent") for part in parts]
+        shape = self._inferred(array, extents, node)
+        if array.base and not (array.whole and array.room == array.shape):
+            self.refuse(node, "reshape of a part of an array", "copy it before, .copy()")
+        if array.base:
+            self.contiguous.add(array.base)
+        element, place = array.element, array.place
+
+        def back(indices: Indices) -> Indices:
+            return self._element_of(array.shape, shape, indices, node)
+
+        return ArrayValue(
+            shape,
+            shape,
+            array.dtype,
+            lambda indices: element(back(indices)),
+            array.base,
+            None if place is None else lambda indices: place(back(indices)),
+            uninitialised=array.uninitialised,
+        )
+
+    def _inferred(self, array: ArrayValue, extents: list[Expression], node: ast.AST) -> Indices:
+        """The new shape, with what -1 stands for."""
+        given = list(array.shape)
+        rest = []
+        for extent in extents:
+            match = next((one for one in given if same(one, extent)), None)
+            if match is not None:
+                given.remove(match)
+            else:
+                rest.append(extent)
+        unknown = [extent for extent in rest if constant_of(extent) == -1]
+        others = [extent for extent in rest if constant_of(extent) not in (-1, 1)]
+        if len(unknown) > 1:
+            self.refuse(node, "more than one -1 in a shape")
+        size = self._product(given, node)
+        if unknown:
+            divisor = self._product(others, node)
+            if constant_of(divisor) != 1:
+                number, whole = constant_of(divisor), constant_of(size)
+                if number is None:
+                    self.refuse(node, "what -1 stands for is not known here", "say it")
+                size = (
+                    literal(whole // number)
+                    if whole is not None
+                    else Operation("//", (size, divisor), INT64, self.at(node))
+                )
+                back = Operation("*", (size, divisor), INT64, self.at(node))
+                self.claim_equal(back, self._product(given, node), node, "reshape")
+            return tuple(size if each is unknown[0] else each for each in extents)
+        self.claim_equal(self._product(others, node), size, node, "reshape to another size")
+        return tuple(extents)
+
+    def _product(self, extents: Sequence[Expression], node: ast.AST) -> Expression:
+        result: Value = Scalar(literal(1), Kind(INT64, True))
+        for extent in extents:
+            result = self.binary(ast.Mult(), result, Scalar(extent, Kind(INT64, True)), node)
+        assert isinstance(result, Scalar)
+        return linear(result.expression).expression()
+
+    def _element_of(self, old: Indices, new: Indices, indices: Indices, node: ast.AST) -> Indices:
+        """Which element of the old shape stands at indices of the new one."""
+        found: list[Expression] = []
+        position = 0
+        old_rest, new_rest = list(old), list(new)
+        tail: list[Expression] = []
+        at = list(indices)
+        while old_rest and new_rest and same(old_rest[-1], new_rest[-1]):
+            tail.insert(0, at.pop())
+            old_rest.pop()
+            new_rest.pop()
+        while position < min(len(old_rest), len(new_rest)) and same(
+            old_rest[position], new_rest[position]
+        ):
+            found.append(at[position])
+            position += 1
+        old_rest, new_rest, at = old_rest[position:], new_rest[position:], at[position:]
+        flat: Expression = literal(0)
+        for extent, index in zip(new_rest, at, strict=True):
+            if constant_of(extent) != 1:
+                flat = add(self._times(flat, extent, node), index)
+        middle: list[Expression] = []
+        large = [n for n, extent in enumerate(old_rest) if constant_of(extent) != 1]
+        for number in reversed(range(len(old_rest))):
+            if number not in large:
+                middle.insert(0, literal(0))
+            elif number == large[0]:
+                middle.insert(0, flat)
+            else:
+                extent = old_rest[number]
+                middle.insert(0, Operation("%", (flat, extent), INT64, self.at(node)))
+                flat = Operation("//", (flat, extent), INT64, self.at(node))
+        return (*found, *middle, *tail)
+
+    def _times(self, a: Expression, b: Expression, node: ast.AST) -> Expression:
+        number = constant_of(b)
+        if number is not None:
+            return linear(a).scaled(number).expression()
+        return literal(0) if constant_of(a) == 0 else Operation("*", (a, b), INT64, self.at(node))
+
+    def reversed_array(self, array: Value, axis: Value | None, node: ast.AST) -> Value:
+        """np.flip"""
+        if not isinstance(array, ArrayValue) or not array.shape:
+            self.refuse(node, f"flip of {self.described(array)}")
+        rank = len(array.shape)
+        number = None if axis is None else constant_of(self.as_index(axis, node, "axis"))
+        chosen = range(rank) if number is None else [number % rank]
+
+        def axis_of(n: int) -> object:
+            last = subtract(array.shape[n], literal(1))
+            return lambda indices: subtract(last, indices[n]) if n in chosen else indices[n]
+
+        axes = [axis_of(n) for n in range(rank)]
+        return _view(array, axes, array.shape, array.room)  # type: ignore[arg-type]
+
+    def array_of(self, value: Value, dtype: object, node: ast.AST) -> ArrayValue:
+        """np.array of a list of numbers, or of lists of them: an array of its own."""
+        shape: list[int] = []
+        level: list[Value] = [value]
+        while all(isinstance(each, TupleValue) for each in level):
+            lengths = {len(each.parts) for each in level if isinstance(each, TupleValue)}
+            if len(lengths) != 1:
+                self.refuse(node, "lists of different lengths are no array")
+            shape.append(lengths.pop())
+            level = [p for each in level if isinstance(each, TupleValue) for p in each.parts]
+        if not level or not all(isinstance(each, Scalar) for each in level):
+            self.refuse(node, "np.array takes lists of numbers here")
+        kind = level[0].kind  # type: ignore[union-attr]
+        for each in level[1:]:
+            kind = join(kind, each.kind)  # type: ignore[union-attr]
+        made = kind.dtype if dtype is None else dtype
+        extents = tuple(literal(extent) for extent in shape)
+        name = self.new_array("list", made, extents, node)  # type: ignore[arg-type]
+        memory = self.view(name, made, extents, extents, node)  # type: ignore[arg-type]
+        assert memory.place is not None
+        for number, each in enumerate(level):
+            assert isinstance(each, Scalar)
+            place: list[Expression] = []
+            for extent in reversed(shape):
+                number, rest = divmod(number, extent)
+                place.insert(0, literal(rest))
+            cast = self.cast(each, Kind(made), node)  # type: ignore[arg-type]
+            assert isinstance(cast, Scalar)
+            self.assign(memory.place(tuple(place)), cast.expression, node)
+        return memory

@@ -1,0 +1,297 @@
+"""The C functions around a step's kernel: the state, counts of elements, `init`, `push`, `flush`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Finite", "Past", "Port", "Texts"]
+
+
+@dataclass(frozen=True)
+class Port:
+    """A stream that is pushed or given.
+
+    Attributes:
+        name: in C.
+        stream: in Python.
+        elements: numbers at each time.
+        rate: so many times (a pair: of so many of the first input).
+    """
+
+    name: str
+    stream: str
+    c_type: str
+    dtype: str
+    elements: int
+    rate: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Past:
+    """What is kept of a stream: a member ``[copies][length]`` of the state. Of two copies, one is read and
+    one written; one alone is changed where it is."""
+
+    member: str
+    c_type: str
+    length: int
+    copies: int
+
+
+@dataclass(frozen=True)
+class Finite:
+    """A finite array, or a number, that `init` copies."""
+
+    name: str
+    member: str
+    c_type: str
+    dtype: str
+    length: int
+    is_number: bool
+
+    @property
+    def declared(self) -> str:
+        return (
+            f"{self.c_type} {self.name}" if self.is_number else f"const {self.c_type} *{self.name}"
+        )
+
+
+@dataclass
+class Texts:
+    """What the functions are made of.
+
+    Attributes:
+        own: what their names begin with.
+        counted: the streams whose numbers of elements a step or a caller has to know.
+        table: these numbers for each number of elements of the first input in a period.
+        moves: how much more each is after a period.
+        unit: a push takes a multiple of so many elements of the first input.
+        largest: a step takes at most so many.
+        latest: the first input has at most so many elements.
+        scratch: bytes of temporaries.
+        call: the kernel's arguments; `before` and `after` are the elements of the first input.
+        waits: whether outputs have to be waited for in the beginning.
+    """
+
+    own: str
+    inputs: list[Port]
+    outputs: list[Port]
+    pasts: list[Past]
+    finite: list[Finite]
+    counted: list[str]
+    table: list[list[int]]
+    moves: list[int]
+    unit: int
+    largest: int
+    latest: int
+    scratch: int
+    state_nbytes: int
+    call: list[str]
+    waits: bool
+
+    @property
+    def upper(self) -> str:
+        return self.own.upper()
+
+    def prototypes(self) -> tuple[str, ...]:
+        own = self.own
+        arrays = [each.declared for each in self.finite]
+        given = [f"const {port.c_type} *{port.name}" for port in self.inputs]
+        numbers = [f"int64_t *{port.name}_count" for port in self.outputs]
+        both: list[str] = []
+        for port, number in zip(self.outputs, numbers, strict=True):
+            both += [f"{port.c_type} *{port.name}", number]
+        return (
+            f"size_t {own}_state_size(void)",
+            f"int {own}_init({', '.join(['void *state', *arrays])})",
+            f"int {own}_reset(void *state)",
+            f"int {own}_counts({', '.join(['const void *state', 'int64_t count', *numbers])})",
+            f"int {own}_push({', '.join(['void *state', 'int64_t count', *given, *both])})",
+            f"int {own}_flush({', '.join(['void *state', *both])})",
+        )
+
+    def text(self) -> str:
+        size, init, reset, counts, push, flush = self.prototypes()
+        simple = f"{size} {{\n  return {self.upper}_STATE_NBYTES;\n}}\n"
+        parts = [self._state(), self._known(), simple, self._reset(reset), self._init(init)]
+        parts += [self._counts(counts), self._push(push), self._flush(flush)]
+        return "\n".join(parts)
+
+    # ---- the state ----
+
+    def _state(self) -> str:
+        own, upper = self.own, self.upper
+        members = [
+            f"  {past.c_type} {past.member}[{past.copies}][{max(1, past.length)}];"
+            for past in self.pasts
+        ]
+        for each in self.finite:
+            extent = "" if each.is_number else f"[{max(1, each.length)}]"
+            members.append(f"  {each.c_type} {each.member}{extent};")
+        if self.scratch:
+            members.append(f"  int64_t scratch[{self.scratch // 8}];")
+        listed = "\n".join(members)
+        return f"""typedef struct {{
+  int64_t mark;    /* of a state that was initialized */
+  int64_t ticks;   /* elements of {self.inputs[0].name} so far */
+  int64_t present; /* which of two pasts */
+{listed}
+}} {own}_state;
+
+typedef char {own}_state_fits[sizeof({own}_state) <= {upper}_STATE_NBYTES ? 1 : -1];
+
+#define {upper}_MARK INT64_C({_mark(own)})
+
+static int {own}_is_ready(const void *state) {{
+  return state != NULL && (uintptr_t)state % 8 == 0 &&
+         ((const {own}_state *)state)->mark == {upper}_MARK;
+}}
+"""
+
+    def _known(self) -> str:
+        own, first = self.own, self.inputs[0].name
+        rows = ",\n  ".join("{" + ", ".join(map(str, row)) + "}" for row in self.table)
+        period, number = len(self.table), len(self.counted)
+        waits = f"""
+static int64_t {own}_first(int64_t before, int64_t after) {{
+  int64_t first = after < 0 ? after : 0;
+  return before > first ? before : first;
+}}
+"""
+        return f"""/* How many elements of {", ".join(self.counted)} are known after so many of {first},
+   and how many more after {period}. */
+static const int64_t {own}_table[{period}][{number}] = {{
+  {rows}}};
+static const int64_t {own}_moves[{number}] = {{{", ".join(map(str, self.moves))}}};
+
+static int64_t {own}_known(int64_t ticks, int stream) {{
+  return {own}_table[ticks % {period}][stream] + {own}_moves[stream] * (ticks / {period});
+}}
+{waits if self.waits else ""}
+static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
+  int64_t first = {own}_known(before, stream), last = {own}_known(after, stream);
+  return (last > 0 ? last : 0) - (first > 0 ? first : 0);
+}}
+"""
+
+    def _new(self, port: Port, before: str, after: str) -> str:
+        return f"{self.own}_new({before}, {after}, {self.counted.index(port.stream)})"
+
+    # ---- functions ----
+
+    def _reset(self, prototype: str) -> str:
+        zeros = [f"  memset(s->{past.member}, 0, sizeof s->{past.member});" for past in self.pasts]
+        return _function(
+            prototype,
+            f"  {self.own}_state *s = state;",
+            self._unless(f"{self.own}_is_ready(state)", "STATE"),
+            "  s->ticks = 0;",
+            "  s->present = 0;",
+            *zeros,
+            f"  return {self.upper}_OK;",
+        )
+
+    def _init(self, prototype: str) -> str:
+        arrays = [each for each in self.finite if not each.is_number and each.length]
+        copies = [f"  s->{each.member} = {each.name};" for each in self.finite if each.is_number]
+        copies += [
+            f"  memcpy(s->{each.member}, {each.name}, sizeof s->{each.member});" for each in arrays
+        ]
+        return _function(
+            prototype,
+            f"  {self.own}_state *s = state;",
+            *(
+                self._unless(f"{name} != NULL", "NULL_POINTER")
+                for name in ["state", *(each.name for each in arrays)]
+            ),
+            self._unless("(uintptr_t)state % 8 == 0", "STATE"),
+            *copies,
+            f"  s->mark = {self.upper}_MARK;",
+            f"  return {self.own}_reset(state);",
+        )
+
+    def _counts(self, prototype: str) -> str:
+        fits = (
+            f"count >= 0 && count % {self.unit} == 0 && count <= INT64_C({self.latest}) - s->ticks"
+        )
+        given = " && ".join(f"{port.name}_count != NULL" for port in self.outputs)
+        numbers = [
+            f"  *{port.name}_count = {self._new(port, 's->ticks', 's->ticks + count')};"
+            for port in self.outputs
+        ]
+        return _function(
+            prototype,
+            f"  const {self.own}_state *s = state;",
+            self._unless(f"{self.own}_is_ready(state)", "STATE"),
+            self._unless(fits, "COUNT"),
+            self._unless(given, "NULL_POINTER"),
+            *numbers,
+            f"  return {self.upper}_OK;",
+        )
+
+    def _push(self, prototype: str) -> str:
+        own, upper = self.own, self.upper
+        numbers = [f"{port.name}_count" for port in self.outputs]
+        scratch = f"    tw_scratch scratch = {{(char *)s->scratch, {self.scratch}, 0}};"
+        step = ", ".join((["&scratch"] if self.scratch else []) + self.call)
+        return _function(
+            prototype,
+            f"  {own}_state *s = state;",
+            f"  int status = {own}_counts({', '.join(['state', 'count', *numbers])});",
+            f"  if (status != {upper}_OK) {{\n    return status;\n  }}",
+            *(
+                self._unless(f"{port.name} != NULL || count == 0", "NULL_POINTER")
+                for port in self.inputs
+            ),
+            *(
+                self._unless(f"{port.name} != NULL || *{port.name}_count == 0", "NULL_POINTER")
+                for port in self.outputs
+            ),
+            "  while (count > 0) {",
+            f"    int64_t length = count < {self.largest} ? count : {self.largest};",
+            "    int64_t before = s->ticks, after = before + length;",
+            *([scratch] if self.scratch else []),
+            f"    status = {own}_step({step});",
+            f"    if (status != {upper}_OK) {{\n      return status;\n    }}",
+            *self._moves_on(),
+            "    s->ticks = after;",
+            "    s->present = 1 - s->present;",
+            "    count -= length;",
+            "  }",
+            f"  return {upper}_OK;",
+        )
+
+    def _moves_on(self) -> Iterator[str]:
+        """After a step: where the next one reads and writes."""
+        for port in self.inputs:
+            number, of = port.rate
+            elements = f"length * {number} / {of}" if port.rate != (1, 1) else "length"
+            factor = f" * {port.elements}" if port.elements != 1 else ""
+            yield f"    {port.name} += {elements}{factor};"
+        for port in self.outputs:
+            factor = f" * {port.elements}" if port.elements != 1 else ""
+            yield f"    {port.name} += {self._new(port, 'before', 'after')}{factor};"
+
+    def _flush(self, prototype: str) -> str:
+        return _function(
+            prototype,
+            self._unless(f"{self.own}_is_ready(state)", "STATE"),
+            *(f"  (void){port.name};" for port in self.outputs),
+            *(f"  *{port.name}_count = 0;" for port in self.outputs),
+            f"  return {self.upper}_OK;",
+        )
+
+    def _unless(self, condition: str, code: str) -> str:
+        return f"  if (!({condition})) {{\n    return {self.upper}_{code};\n  }}"
+
+
+def _function(prototype: str, *lines: str) -> str:
+    return "\n".join([f"{prototype} {{", *lines, "}"]) + "\n"
+
+
+def _mark(symbol: str) -> int:
+    """A number that memory holds by chance in no program (FNV-1a of the name)."""
+    found = 0xCBF29CE484222325
+    for letter in symbol.encode():
+        found = (found ^ letter) * 0x100000001B3 % 2**64
+    return found % 2**63

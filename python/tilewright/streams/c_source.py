@@ -1,0 +1,331 @@
+"""Stream functions as C source for audio callbacks: a state, `init`, `push`, `flush`, nothing allocated.
+
+`push` takes any number of elements: longer ones are cut into steps, which changes no bit of what comes out. The state
+has no pointers, so that copying its bytes copies the stream.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from ..base.checks import ARGUMENT, a_path, an_integer
+from ..base.errors import ExportError
+from ..base.results import Result
+from ..export.exporting import checked_symbol, linked_externs
+from ..export.source import SourceInterface
+from .c_functions import Finite, Past, Port, Texts
+from .c_kernel import C_BYTES, c_kernel
+from .steps import Step
+
+__all__ = ["LARGEST", "ExportedStream", "export_stream_source", "stream_c_text"]
+
+LARGEST = 1024
+"""Elements of the first input in one step, by default."""
+
+_CODES = (
+    ("OK", 0, "done"),
+    ("OUT_OF_MEMORY", 1, "never: the state has room for all temporaries"),
+    ("SIZES", 2, "never: sizes are constants"),
+    ("STATE", 3, "the state was not initialized, or is not aligned to 8 bytes"),
+    (
+        "COUNT",
+        4,
+        "a number of elements that is negative, does not fit the rates, or goes beyond 2**40",
+    ),
+    ("NULL_POINTER", 5, "an array is NULL, and it has elements"),
+)
+
+_TAKEN = frozenset("state s count status length before after scratch first last ticks".split())
+"""Names of the functions' own."""
+
+
+@dataclass(frozen=True)
+class ExportedStream(Result):
+    """What `StreamFunction.export_source` wrote.
+
+    Attributes:
+        name: what the names of the C functions begin with.
+        prototypes: their declarations, as in the header.
+        source: the C file.
+        header: what declares the functions.
+        state_nbytes: how large the state is.
+    """
+
+    name: str
+    prototypes: tuple[str, ...]
+    source: Path
+    header: Path
+    state_nbytes: int
+
+    made_by = "StreamFunction.export_source"
+
+
+def _c_name(name: str, symbol: str) -> str:
+    own = str(_core.c_identifier(name))
+    return f"{own}_" if own in _TAKEN or own.startswith(f"{symbol}_") else own
+
+
+class _Source:
+    """The texts of one stream function, for known sizes."""
+
+    def __init__(
+        self,
+        step: Step,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        sizes: dict[str, int],
+        symbol: str,
+        largest: int,
+    ) -> None:
+        self.step, self.sizes, self.symbol = step, sizes, symbol
+        self.interface = SourceInterface(step.kernel, f"{symbol}_step")
+        self.arguments = {each.parts[0][0]: each for each in self.interface.arguments}
+        for name in (*inputs, *outputs):
+            if step.streams[name].axis != 0:
+                raise ExportError(
+                    f"{step.kernel.name}: the time is not the first dimension of {name}, as it must be "
+                    f"in C, where elements lie one behind the other"
+                )
+        timing = step.timing
+        unit = math.lcm(*(timing.rates[name].denominator for name in inputs))
+        longest = max(1, largest // unit) * unit
+        self.kernel = c_kernel(
+            step, self.interface, f"{symbol.upper()}_", sizes, list(outputs), longest, unit
+        )
+        counted = list(dict.fromkeys([*step.own_times, *step.first_times, *outputs]))
+        begin, end = timing.counts(0), timing.counts(timing.period)
+        texts = Texts(
+            own=symbol,
+            inputs=[self._port(name, name) for name in inputs],
+            outputs=[self._port(name, f"{name}_out") for name in outputs],
+            pasts=[
+                *(self._past(name) for name in step.past),
+                *(self._ring(name) for name in step.rings),
+            ],
+            finite=[self._finite(name) for name in self._finite_names(inputs)],
+            counted=counted,
+            table=[
+                [timing.counts(tick)[name] for name in counted] for tick in range(timing.period)
+            ],
+            moves=[end[name] - begin[name] for name in counted],
+            unit=unit,
+            largest=longest,
+            latest=2**40 // max(1, math.ceil(max(timing.rates.values()))) - longest,
+            scratch=self.kernel.scratch,
+            state_nbytes=0,
+            call=[],
+            waits=bool(step.first_times),
+        )
+        texts.call = [
+            *(self._time(parameter, counted) for parameter in self.interface.parameters),
+            *(self._argument(name, texts) for name in self.arguments),
+        ]
+        texts.state_nbytes = _state_nbytes(texts)
+        self.texts = texts
+
+    # ---- what there is ----
+
+    def _port(self, stream: str, argument: str) -> Port:
+        rate = self.step.timing.rates[stream]
+        return Port(
+            name=_c_name(stream, self.symbol),
+            stream=stream,
+            c_type=self.arguments[argument].c_type,
+            dtype=str(self.step.types[stream]),
+            elements=math.prod(extent or 0 for extent in self.step.shapes[stream][1:]),
+            rate=(rate.numerator, rate.denominator),
+        )
+
+    def _past(self, stream: str) -> Past:
+        argument = self.arguments[f"{stream}_next"]
+        length = math.prod(self.step.past[stream][0])
+        return Past(f"{_core.c_identifier(stream)}_past", argument.c_type, length, 2)
+
+    def _ring(self, stream: str) -> Past:
+        argument = self.arguments[f"{stream}_ring"]
+        length = math.prod(self.step.rings[stream][0])
+        return Past(f"{_core.c_identifier(stream)}_ring", argument.c_type, length, 1)
+
+    def _finite_names(self, inputs: Sequence[str]) -> list[str]:
+        known = {*inputs, *(f"{name}_past" for name in self.step.past)}
+        known |= {f"{name}_ring" for name in self.step.rings}
+        return [
+            name for name, each in self.arguments.items() if each.is_input and name not in known
+        ]
+
+    def _finite(self, name: str) -> Finite:
+        argument = self.arguments[name]
+        return Finite(
+            name=_c_name(name, self.symbol),
+            member=f"given_{_core.c_identifier(name)}",
+            c_type=argument.c_type,
+            dtype=argument.dtype,
+            length=math.prod(self._extent(each) for each in argument.extents),
+            is_number=SourceInterface.is_number(argument),
+        )
+
+    def _extent(self, expression: str) -> int:
+        return int(eval(expression.replace("/", "//"), {"__builtins__": {}}, dict(self.sizes)))
+
+    # ---- what the kernel is called with ----
+
+    def _time(self, parameter: str, counted: list[str]) -> str:
+        own = self.symbol
+        for name in self.step.own_times:
+            known = f"{own}_known({{}}, {counted.index(name)})"
+            if parameter == _core.c_identifier(f"{name}_begin"):
+                return known.format("before")
+            if parameter == _core.c_identifier(f"{name}_end"):
+                return known.format("after")
+        for name in self.step.first_times:
+            if parameter == _core.c_identifier(f"{name}_first"):
+                known = f"{own}_known({{}}, {counted.index(name)})"
+                return f"{own}_first({known.format('before')}, {known.format('after')})"
+        values = {str(_core.c_identifier(name)): value for name, value in self.sizes.items()}
+        return f"INT64_C({values[parameter]})"
+
+    def _argument(self, name: str, texts: Texts) -> str:
+        for port, own in [
+            *((port, port.stream) for port in texts.inputs),
+            *((port, f"{port.stream}_out") for port in texts.outputs),
+        ]:
+            if name == own:
+                return port.name
+        kept = [*self.step.past, *self.step.rings]
+        for stream, past in zip(kept, texts.pasts, strict=True):
+            if past.copies == 1 and name == f"{stream}_ring":
+                return f"s->{past.member}[0]"
+            if past.copies == 1:
+                continue
+            if name == f"{stream}_past":
+                value = f"s->{past.member}[s->present]"
+                return f"*{value}" if SourceInterface.is_number(self.arguments[name]) else value
+            if name == f"{stream}_next":
+                return f"s->{past.member}[1 - s->present]"
+        return f"s->given_{_core.c_identifier(name)}"
+
+    # ---- files ----
+
+    def about(self) -> str:
+        texts, own = self.texts, self.symbol
+        first = texts.inputs[0].name
+        flag = " -mfma" if self._has_fma() else ""
+        prose = (
+            f"The state is a block of {own}_state_size() bytes, {texts.upper}_STATE_NBYTES, aligned to 8. "
+            f"{own}_init prepares it and copies the arrays; {own}_reset goes back to the time before the first "
+            f"element; {own}_push takes `count` elements of {first}, and of others what goes with them, gives what "
+            f"can be computed then, and says how many elements that is; {own}_counts says it before; {own}_flush "
+            f"gives what has not come out yet and depends on nothing that is still to be pushed, which is nothing: "
+            f"a push gives each element at once. A copy of the block is a copy of the stream. Nothing is allocated "
+            f"and nothing waits. What comes out has the bits of the compiled function, but for the order in which a "
+            f"vector loop sums up floats, and the digits of NaN. A push that returns another status than "
+            f"{texts.upper}_OK has changed nothing."
+        )
+        lines = [f"{self.step.kernel.name}, a stream.", "", *textwrap.wrap(prose, 94), ""]
+        for port, role in [
+            *((p, "in") for p in texts.inputs),
+            *((p, "out") for p in texts.outputs),
+        ]:
+            number, of = port.rate
+            rate = "" if port is texts.inputs[0] else f"; {number} for {of} of {first}"
+            extent = "" if port.elements == 1 else f"[{port.elements}]"
+            lines.append(f"  {port.name}: {role}, elements of {port.dtype}{extent}{rate}")
+        for each in texts.finite:
+            extent = "" if each.is_number else f"[{each.length}]"
+            lines.append(f"  {each.name}: {each.dtype}{extent}, which {own}_init copies")
+        lines += [
+            *(f"  {name} = {value}" for name, value in self.sizes.items()),
+            "",
+            "Arrays do not overlap. Compile it with",
+            f"-std=c99 -O2 -ffp-contract=off -fopenmp-simd{flag}, and link it with -lm.",
+            *linked_externs(self.step.kernel),
+        ]
+        body = "\n".join(f" * {line}".rstrip().replace("*/", "* /") for line in lines)
+        return f"/*\n{body}\n */\n"
+
+    def _has_fma(self) -> bool:
+        found = re.search(r"\bfmaf?\(", self.kernel.definition)
+        return found is not None and platform.machine() in ("x86_64", "AMD64")
+
+    def header(self) -> str:
+        texts = self.texts
+        upper, prototypes = texts.upper, texts.prototypes()
+        complex_ = any("_Complex" in each for each in prototypes)
+        needed = "#include <complex.h>\n" if complex_ else ""
+        needed += "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n"
+        codes = [f"#define {upper}_{name} {value} /* {text} */\n" for name, value, text in _CODES]
+        declared = "".join(f"{prototype};\n" for prototype in prototypes)
+        return (
+            f"{self.about()}#ifndef {upper}_H\n#define {upper}_H\n\n{needed}\n{''.join(codes)}"
+            f"#define {upper}_STATE_NBYTES {texts.state_nbytes}\n\n"
+            f'#ifdef __cplusplus\nextern "C" {{\n#endif\n\n{declared}\n'
+            f"#ifdef __cplusplus\n}}\n#endif\n\n#endif\n"
+        )
+
+    def definitions(self) -> str:
+        includes = self.kernel.includes.rstrip("\n")
+        if "<string.h>" not in includes:
+            includes += "\n#include <string.h>"
+        return f"{includes}\n\n{self.kernel.definition}\n{self.texts.text()}"
+
+
+def _state_nbytes(texts: Texts) -> int:
+    """At least the size of the structure, whatever the compiler puts between its members."""
+    sizes = [past.copies * C_BYTES[past.c_type] * max(1, past.length) for past in texts.pasts]
+    sizes += [C_BYTES[each.c_type] * max(1, each.length) for each in texts.finite]
+    return 32 + sum(-(-size // 16) * 16 for size in [*sizes, texts.scratch])
+
+
+def _made(
+    step: Step,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    sizes: dict[str, int],
+    name: str | None,
+    largest: Any,
+) -> _Source:
+    number = an_integer(largest, "largest", ARGUMENT, minimum=1, bits=32)
+    symbol = checked_symbol(step.kernel, name)
+    return _Source(step, inputs, outputs, sizes, symbol, number)
+
+
+def stream_c_text(
+    step: Step, inputs: Sequence[str], outputs: Sequence[str], sizes: dict[str, int]
+) -> str:
+    """See `StreamFunction.c`."""
+    made = _made(step, inputs, outputs, sizes, None, LARGEST)
+    return f"{made.header()}\n{made.definitions()}"
+
+
+def export_stream_source(
+    step: Step,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    sizes: dict[str, int],
+    directory: str | os.PathLike[str],
+    name: str | None,
+    largest: Any,
+) -> ExportedStream:
+    """See `StreamFunction.export_source`."""
+    target = Path(a_path(directory, "directory"))
+    if target.exists() and not target.is_dir():
+        raise ExportError(f"{target} is there already and is no directory; name another one")
+    made = _made(step, inputs, outputs, sizes, name, largest)
+    target.mkdir(parents=True, exist_ok=True)
+    source, header = target / f"{made.symbol}.c", target / f"{made.symbol}.h"
+    header.write_text(made.header(), encoding="utf-8")
+    source.write_text(
+        f'{made.about()}#include "{made.symbol}.h"\n\n{made.definitions()}', encoding="utf-8"
+    )
+    return ExportedStream(
+        made.symbol, made.texts.prototypes(), source, header, made.texts.state_nbytes
+    )

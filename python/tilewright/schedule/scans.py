@@ -50,6 +50,9 @@ class Scans(CommandReceiver):
                 for i1 in range(1, 4096):
                     X[4096 * i0 + i1] = X[4096 * i0 + i1 - 1] + A[4096 * i0 + i1]
 
+        The three phases take groups of some hundred thousand iterations in turn, so that what the
+        first phase has read is still in the cache when the last one reads it again.
+
         It changes what is computed, so what comes out is a function of its own, whose computations
         take commands like others. The function that this computation belongs to stays as it is.
 

@@ -8,7 +8,7 @@ program's own order is the schedule to start from, which the checker of every sc
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -53,14 +53,32 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
     again = _read_by_data(scanned, memory)
     try:
         return _Maker(scanned, memory, flags).function(program, options)
-    except (tw.IllegalScheduleError, tw.SelfDependenceError):
+    except _NOT_LEGAL as error:
         if not again:
-            raise
+            _not_shown(program, error)
     # What data choose among may be written by several statements, some of them not yet: with a
     # version of all elements from each, there is one to read.
     straight, labels = with_snapshots(straight, again)
     scanned = scan(straight, flags, again, labels)
-    return _Maker(scanned, memory_of(scanned), flags).function(program, options)
+    try:
+        return _Maker(scanned, memory_of(scanned), flags).function(program, options)
+    except _NOT_LEGAL as error:
+        _not_shown(program, error)
+
+
+_NOT_LEGAL = (tw.IllegalScheduleError, tw.SelfDependenceError)
+
+
+def _not_shown(program: tree.Program, error: tw.TilewrightError) -> NoReturn:
+    """The program's own order is right; what is known of its data does not show it."""
+    message = str(error).splitlines()[0]
+    reason = message.rpartition("cannot be shown to be legal: ")[2] or message
+    refuse(
+        program.location,
+        f"the dataflow of {program.name} is not exact enough to run it in place, because {reason}",
+        "copy the array that is read at subscripts of data before it is changed, or promise with "
+        "an assumption what these subscripts are",
+    )
 
 
 def _scanned(program: tree.Program) -> tuple[Scanned, tree.Program, frozenset[str]]:

@@ -46,7 +46,7 @@ class TranslatedFunction:
         known = {*function.inputs, *function.parameters}
         self._program = program
         self._used = [(name, names[name]) for name in program.arguments if names[name] in known]
-        given = {names[name] for name in program.arguments}
+        given = {names[name] for name in (*program.arguments, *program.parameters) if name in names}
         # How often loops run at most that only data end.
         self._limits = {name: LIMIT for name in function.parameters if name not in given}
         self._all = frozenset(program.arguments)

@@ -106,7 +106,7 @@ def listcomp(x):
 
 @case(lambda r, n=8: (r.random((n, n)), r.random(n)), tolerant=True)
 def power_iteration(A, x):
-    for t in range(5):
+    for _t in range(5):
         y = A @ x
         x[:] = y / np.linalg.norm(y)
     return x @ A @ x
@@ -138,7 +138,7 @@ def divmod_pow(x, y):
 )
 def nbody(mass, pos, vel, Nt, dt, G, softening):
     acc = np.zeros_like(pos)
-    for i in range(Nt):
+    for _i in range(Nt):
         vel += acc * dt / 2.0
         pos += vel * dt
         x = pos[:, 0:1]

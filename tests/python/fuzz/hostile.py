@@ -179,12 +179,9 @@ def usual(of: dict[str, Any]) -> dict[str, Any]:
     N, M, i, j, k, A, B, C = (of[name] for name in "N M i j k A B C".split())
     arrays = {"a": A[i, j], "b": A[i, j], "x": A[i, j], "y": A[i, j], "value": A[i, j]}
     commands = {"s": 4, "v": 4, "d": 2, "other": B, "reader": C, "matrix": [[0, 1], [1, 0]]}
-    parts = {"reads": [A], "updates": {"U": A}, "writes": {"W": ([N], tw.float64)}}
     return {
-        **{**arrays, **commands, **parts},
-        "instances": {i: N},
-        "arguments": ["A", "W"],
-        "partial": 4,
+        **arrays,
+        **commands,
         "i": "i",
         "j": "j",
         "k": "k",
@@ -222,6 +219,12 @@ def usual(of: dict[str, Any]) -> dict[str, Any]:
         "schedule": of["schedule"],
         "chunk": 2,
         "isl_map": "{ C[i,j] -> [j,i] }",
+        "instances": {i: N},
+        "reads": [A],
+        "updates": {"U": A},
+        "writes": {"W": ([N], tw.float64)},
+        "arguments": ["A", "W"],
+        "partial": 4,
         "buffer": of["buffer"],
         "index": [i, j],
         "function": of["f"],

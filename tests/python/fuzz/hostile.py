@@ -219,12 +219,7 @@ def usual(of: dict[str, Any]) -> dict[str, Any]:
         "schedule": of["schedule"],
         "chunk": 2,
         "isl_map": "{ C[i,j] -> [j,i] }",
-        "instances": {i: N},
-        "reads": [A],
-        "updates": {"U": A},
-        "writes": {"W": ([N], tw.float64)},
-        "arguments": ["A", "W"],
-        "partial": 4,
+        **usual_of_blocks(N, i, A),
         "buffer": of["buffer"],
         "index": [i, j],
         "function": of["f"],
@@ -256,6 +251,17 @@ def usual(of: dict[str, Any]) -> dict[str, Any]:
         "body": lambda a, b: (a, b),
         "path": "schedule.json",
         "directory": "there",
+    }
+
+
+def usual_of_blocks(N: Any, i: Any, A: Any) -> dict[str, Any]:
+    return {
+        "instances": {i: N},
+        "reads": [A],
+        "updates": {"U": A},
+        "writes": {"W": ([N], tw.float64)},
+        "arguments": ["A", "W"],
+        "partial": 4,
     }
 
 

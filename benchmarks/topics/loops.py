@@ -144,7 +144,10 @@ def problems(
     """The functions, what NumPy does instead, and arguments."""
     r = np.random.default_rng(0)
     n = 24 if quick else 400
-    square = lambda: r.random((n, n))  # noqa: E731
+
+    def square() -> Any:
+        return r.random((n, n))
+
     yield gemm, gemm_numpy, (1.5, 0.5, square(), square(), square())
     yield jacobi_2d, jacobi_2d, (4 if quick else 50, square(), square())
     yield seidel_2d, None, (2 if quick else 10, square())

@@ -51,34 +51,24 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
         scanned = scan(straight, flags)
         memory = memory_of(scanned)
     again = _read_by_data(scanned, memory)
+    maker = _Maker(scanned, memory, flags)
     try:
-        return _Maker(scanned, memory, flags).function(program, options)
+        return maker.function(program, options)
     except _NOT_LEGAL as error:
         if not again:
-            _not_shown(program, error)
+            maker.refuse_order(program, error)
     # What data choose among may be written by several statements, some of them not yet: with a
     # version of all elements from each, there is one to read.
     straight, labels = with_snapshots(straight, again)
     scanned = scan(straight, flags, again, labels)
+    maker = _Maker(scanned, memory_of(scanned), flags)
     try:
-        return _Maker(scanned, memory_of(scanned), flags).function(program, options)
+        return maker.function(program, options)
     except _NOT_LEGAL as error:
-        _not_shown(program, error)
+        maker.refuse_order(program, error)
 
 
 _NOT_LEGAL = (tw.IllegalScheduleError, tw.SelfDependenceError)
-
-
-def _not_shown(program: tree.Program, error: tw.TilewrightError) -> NoReturn:
-    """The program's own order is right; what is known of its data does not show it."""
-    message = str(error).splitlines()[0]
-    reason = message.rpartition("cannot be shown to be legal: ")[2] or message
-    refuse(
-        program.location,
-        f"the dataflow of {program.name} is not exact enough to run it in place, because {reason}",
-        "copy the array that is read at subscripts of data before it is changed, or promise with "
-        "an assumption what these subscripts are",
-    )
 
 
 def _scanned(program: tree.Program) -> tuple[Scanned, tree.Program, frozenset[str]]:
@@ -110,6 +100,7 @@ class _Maker:
     def __init__(self, scanned: Scanned, memory: Memory, flags: frozenset[str]) -> None:
         self.flags = flags
         self.scanned = scanned
+        self.is_ordered = False  # whether the function has the program's order
         self.memory = memory
         self.program = scanned.program
         self.arrays = self.program.arrays
@@ -321,6 +312,23 @@ class _Maker:
 
     # ---- the schedule ----
 
+    def refuse_order(self, program: tree.Program, error: tw.TilewrightError) -> NoReturn:
+        """The program's own order is right; what is known of its data does not show it.
+
+        What somebody asked for beyond that order, such as `prange`, is refused as a schedule.
+        """
+        if self.is_ordered:
+            raise error
+        message = str(error).splitlines()[0]
+        reason = message.rpartition("cannot be shown to be legal: ")[2] or message
+        refuse(
+            program.location,
+            f"the dataflow of {program.name} is not exact enough to run it in place, because "
+            f"{reason}",
+            "copy the array that is read at subscripts of data before it is changed, or promise "
+            "with an assumption what these subscripts are",
+        )
+
     def schedule(self, made: tw.Function) -> None:
         """Sets the program's order, and stores everything in the program's arrays."""
         there = made.computations
@@ -333,6 +341,7 @@ class _Maker:
             for array, name in self.memory.results.items():
                 elements = box_text(self.arrays[array], {}, self.scope, name)[1]
                 made[name].store_in(tuple_text(self.scanned.names[array], elements))
+        self.is_ordered = True
         for loop, name, statements in self.scanned.loops:
             inside = [statement for statement in statements if statement in there]
             if inside and loop.independent is not None:

@@ -10,7 +10,7 @@ __all__ = ["check_names"]
 _OF_STREAMS = ("line", "past", "next", "ring", "out", "begin", "end", "first")
 """What the kernel calls its arrays and times, behind the name of each stream and a line."""
 
-_OF_CALLS = frozenset({"out", "self", "start", "zi"})
+_OF_CALLS = frozenset({"out", "self", "zi"})
 """Arguments of `push`, `stream` and calls, which inputs and sizes would hide."""
 
 

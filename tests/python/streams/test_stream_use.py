@@ -199,7 +199,7 @@ def test_whole_arrays() -> None:
             k(x, **given)
     for arguments, match in (
         ((1, 2), "the name of a function must be a string, got 1"),
-        (("f", 3), "outputs must be computations, got 3"),
+        (("f", 3), "outputs must be a list of computations, got 3"),
         (("f", (3,)), "outputs must be computations, got 3"),
     ):
         with pytest.raises(tw.DeclarationTypeError, match=match):
@@ -395,7 +395,7 @@ def test_names_that_kernels_and_methods_have() -> None:
     for names, match in (
         ({"pushed": "out"}, "a stream named out, which is an argument of streams' methods"),
         ({"array": "self"}, "an input named self, which is an argument"),
-        ({"size": "start"}, "a size named start, which is an argument"),
+        ({"size": "zi"}, "a size named zi, which is an argument"),
         (
             {"array": "x_past"},
             "an input named x_past, which is what its kernel calls something of x",

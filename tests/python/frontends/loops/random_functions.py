@@ -119,7 +119,7 @@ class Writer:
         name = f"w{self.loop_count}"
         self.loop_count += 1
         self.line(depth, f"{name} = 0")
-        self.line(depth, f"while {name} < {self.pick(2, 4)} and {self.condition()}:")
+        self.line(depth, f"while {name} < {self.pick(2, 4)} and ({self.condition()}):")
         self.simple(depth + 1)
         self.line(depth + 1, f"{name} += 1")
         if self.random.random() < 0.3:

@@ -230,12 +230,12 @@ class CFunction:
         Before::
 
             for (i = 1; i < n - 1; i++)
-        S1:   B[i] = (A[i - 1] + A[i + 1]) / 2;
+            S1: B[i] = (A[i - 1] + A[i + 1]) / 2;
 
         After ``f.with_body("S1", "fmax(A[i - 1], A[i + 1])")``::
 
             for (i = 1; i < n - 1; i++)
-        S1:   B[i] = fmax(A[i - 1], A[i + 1]);
+            S1: B[i] = fmax(A[i - 1], A[i + 1]);
 
         Args:
             label: the label of an assignment, or its position.

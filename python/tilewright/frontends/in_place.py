@@ -16,7 +16,7 @@ import tilewright as tw
 
 from ..base.notices import warn
 
-__all__ = ["Places", "auto_schedule", "places_of"]
+__all__ = ["Places", "auto_schedule", "keep_order", "places_of"]
 
 #: By array: the computations that are stored in it, each with its place as text.
 Places = dict[str, list[tuple[str, str]]]
@@ -47,8 +47,7 @@ def auto_schedule(function: tw.Function, places: Mapping[str, Sequence[tuple[str
     try:
         function.auto_schedule()
     except tw.IllegalScheduleError as error:
-        reason = error.message.splitlines()[0]
-        warn("order-kept", f"{function.name} keeps the order of the program: {reason}")
+        keep_order(function, error.message.splitlines()[0])
         return
     if _stored(function, places, list(places)):
         return
@@ -57,6 +56,11 @@ def auto_schedule(function: tw.Function, places: Mapping[str, Sequence[tuple[str
     if any(_grows(function, places[array], iterators) for array in places if array not in stored):
         order.apply_to(function)
         _in_parallel(function, order)
+
+
+def keep_order(function: tw.Function, reason: str) -> None:
+    """Leaves the schedule as it is, and says why."""
+    warn("order-kept", f"{function.name} keeps the order of the program: {reason}")
 
 
 def _grows(

@@ -90,9 +90,17 @@ class TranslatedFunction:
         """Searches for a fast schedule: `tw.Function.tune`, on the program's arguments.
 
         The caller's arrays are left as they are.
+
+        Raises:
+            ScheduleError: data decide how often the loops run.
         """
         from ..tuning.methods import tune_function
 
+        if self._limits:
+            raise tw.ScheduleError(
+                f"{self.name}.tune: data decide how often its loops run, so no other order is known "
+                "to need less than endless memory; give its loops commands by hand"
+            )
         given = self._bound(arguments, keywords)
         return tune_function(
             self.function, self._run, given, budget, progress, False, frozenset(self._written())
@@ -168,7 +176,8 @@ class TranslatedFunction:
     def auto_schedule(self) -> Any:
         """Finds a schedule, as `tw.Function.auto_schedule` does, and stores results in the program's
         arrays wherever that is legal in the order found. If no order but the program's is known to be
-        legal, that one stays, with a warning.
+        legal, that one stays, with a warning. So does that of a program with loops that data end:
+        memory for all iterations that there might be would be endless.
 
         Returns:
             the schedule that the function has now.
@@ -176,7 +185,10 @@ class TranslatedFunction:
         Raises:
             ScheduleError: in a transaction.
         """
-        in_place.auto_schedule(self.function, self._places)
+        if self._limits:
+            in_place.keep_order(self.function, "data decide how often its loops run")
+        else:
+            in_place.auto_schedule(self.function, self._places)
         return self.function.schedule
 
     @property

@@ -316,7 +316,7 @@ class Search:
             return False
         try:
             difference = self._bench.difference(candidate.function)
-        except TilewrightError as error:
+        except (TilewrightError, MemoryError) as error:  # one that needs more memory than there is
             candidate.outcome = f"failed: {str(error).splitlines()[0]}"
             return False
         if difference:

@@ -52,7 +52,13 @@ public:
   LeftLoop(const For &loop, const Kernel &kernel, const std::map<std::int64_t, int> &reads)
       : loop_(loop) {
     note_temporaries(kernel, reads);
-    note_own(kernel, reads);
+    visit_statements(loop.body(), [&](const LoopStatement &inner) {
+      const auto *set = as<Store>(inner);
+      if (set != nullptr && set->subscripts.empty() &&
+          !kernel.buffers.at(static_cast<size_t>(set->buffer)).is_argument) {
+        scalars_.insert(set->buffer);
+      }
+    });
     inside_.insert(loop.id);
     visit_statements(loop.body(), [&](const LoopStatement &inner) {
       if (const std::int64_t *variable = defined_variable(inner)) {
@@ -78,7 +84,7 @@ public:
     std::vector<ValuePtr> found;
     for (const ValuePtr &candidate : candidates(loop_.body())) {
       if (is_fixed(candidate) && is_only_set(candidate) &&
-          is_idle(loop_.body(), candidate, is_endless(candidate))) {
+          ((is_endless(candidate) && depends_on(candidate)) || is_idle(loop_.body(), candidate))) {
         found.push_back(candidate);
       }
     }
@@ -86,22 +92,6 @@ public:
   }
 
 private:
-  /// Temporary buffers that nothing outside of the loop reads.
-  void note_own(const Kernel &kernel, const std::map<std::int64_t, int> &reads) {
-    const std::map<std::int64_t, int> inside = reads_in(loop_.body());
-    visit_statements(loop_.body(), [&](const LoopStatement &inner) {
-      const auto *set = as<Store>(inner);
-      if (set == nullptr || kernel.buffers.at(static_cast<size_t>(set->buffer)).is_argument) {
-        return;
-      }
-      const auto here = inside.find(set->buffer);
-      const auto all = reads.find(set->buffer);
-      if ((here == inside.end() ? 0 : here->second) == (all == reads.end() ? 0 : all->second)) {
-        own_.insert(set->buffer);
-      }
-    });
-  }
-
   /// Scalars that each iteration sets before it reads them, and nothing else reads.
   void note_temporaries(const Kernel &kernel, const std::map<std::int64_t, int> &reads) {
     const auto *sequence = as<Block>(loop_.body());
@@ -146,9 +136,9 @@ private:
     return found;
   }
 
-  /// Whether it is a loop that only this flag ends, as the front end makes them
-  /// (python/tilewright/frontends/whiles.py): nobody asks for what a choice by the flag gives
-  /// behind the last iteration, and what only the loop reads is not needed there.
+  /// Whether it is a loop that only this flag ends. That what depends on the flag there is asked
+  /// for by nobody behind the last iteration is how the front end made it
+  /// (python/tilewright/frontends/whiles.py).
   bool is_endless(const ValuePtr &flag) const {
     const auto *bound = as<Parameter>(loop_.upper);
     const auto *element = as<Load>(flag);
@@ -158,6 +148,72 @@ private:
     }
     const std::string own = left + loop_.name.substr(turns.size());
     return element->name == own || element->name.starts_with(own + "_of_"); // one for each thread
+  }
+
+  /// Whether all that an iteration leaves behind depends on the flag: a statement that a schedule
+  /// has put into the loop does not, and has to run in all iterations.
+  bool depends_on(const ValuePtr &flag) const {
+    Dependents found;
+    if (const auto *element = as<Load>(flag)) {
+      found.buffers.insert(element->buffer);
+    } else {
+      found.locals.insert(cast<Local>(flag).id);
+    }
+    size_t before = 0;
+    do {
+      before = found.buffers.size() + found.locals.size();
+      note_dependents(loop_.body(), false, found);
+    } while (found.buffers.size() + found.locals.size() > before);
+    return all_depend(loop_.body(), false, found);
+  }
+
+  /// Conditions and locals that depend on a flag, and the flag.
+  struct Dependents {
+    std::set<std::int64_t> buffers;
+    std::set<std::int64_t> locals;
+
+    bool are_in(const ValuePtr &root) const {
+      bool any = false;
+      visit_value(root, [&](const Value &value) {
+        const auto *read = as<Load>(value);
+        const auto *own = as<Local>(value);
+        any = any || (read != nullptr && buffers.contains(read->buffer)) ||
+              (own != nullptr && locals.contains(own->id));
+      });
+      return any;
+    }
+  };
+
+  void note_dependents(const StmtPtr &statement, bool guarded, Dependents &found) const {
+    const auto *test = as<If>(statement);
+    const bool inside = guarded || (test != nullptr && found.are_in(test->condition));
+    if (const auto *set = as<Store>(statement)) {
+      if (set->value->type.scalar == Bool && (inside || found.are_in(set->value))) {
+        found.buffers.insert(set->buffer);
+      }
+    } else if (const auto *assigned = as<AssignLocal>(statement)) {
+      if (inside || found.are_in(assigned->value)) {
+        found.locals.insert(assigned->id);
+      }
+    } else if (const auto *declared = as<DeclareLocal>(statement)) {
+      if (inside || found.are_in(declared->value)) {
+        found.locals.insert(declared->id);
+      }
+    }
+    for (const StmtPtr &child : statement->children) {
+      note_dependents(child, inside, found);
+    }
+  }
+
+  bool all_depend(const StmtPtr &statement, bool guarded, const Dependents &found) const {
+    const auto *test = as<If>(statement);
+    const bool inside = guarded || (test != nullptr && found.are_in(test->condition));
+    if (const auto *change = as<ElementChange>(*statement)) {
+      // Scalars of the kernel are those of the program: set anew before they are read.
+      return inside || found.are_in(change->value) || scalars_.contains(change->buffer);
+    }
+    return std::all_of(statement->children.begin(), statement->children.end(),
+                       [&](const StmtPtr &child) { return all_depend(child, inside, found); });
   }
 
   /// Whether it is the same place in all iterations.
@@ -179,75 +235,31 @@ private:
     return fixed;
   }
 
-  /// Whether the statement does nothing where the flag holds; of an endless loop, nothing that
-  /// somebody asks for.
-  bool is_idle(const StmtPtr &statement, const ValuePtr &flag, bool endless) const {
+  /// Whether the statement does nothing where the flag holds.
+  bool is_idle(const StmtPtr &statement, const ValuePtr &flag) const {
     if (const auto *set = as<Store>(statement)) {
       return temporaries_.contains(set->buffer) ||
-             (endless && (own_.contains(set->buffer) || is_choice_by(set->value, flag))) ||
              (!set->mask && keeps(*set, set->value, flag, {}));
     }
     if (const auto *assigned = as<AssignLocal>(statement)) {
       return inside_.contains(assigned->id);
     }
     if (const auto *test = as<If>(statement)) {
-      const bool denies = has_denial(test->condition, flag);
-      return (denies || is_idle(test->then(), flag, endless)) &&
-             (!test->has_otherwise() || is_idle(test->otherwise(), flag, endless));
+      const std::vector<ValuePtr> parts = conjuncts_of(test->condition);
+      const bool denies = std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
+        const ValuePtr denied = denied_flag(part);
+        return denied && same_value(denied, flag);
+      });
+      return (denies || is_idle(test->then(), flag)) &&
+             (!test->has_otherwise() || is_idle(test->otherwise(), flag));
     }
     if (is<Let>(statement) || is<DeclareLocal>(statement) || is<CheckIndex>(statement)) {
       return true;
     }
     const bool holds_others = is<Block>(statement) || is<Allocate>(statement) ||
                               is<Timed>(statement) || is<For>(statement) || is<While>(statement);
-    return holds_others &&
-           std::all_of(statement->children.begin(), statement->children.end(),
-                       [&](const StmtPtr &child) { return is_idle(child, flag, endless); });
-  }
-
-  /// Whether the condition fails where the flag holds.
-  static bool has_denial(const ValuePtr &condition, const ValuePtr &flag) {
-    const std::vector<ValuePtr> parts = conjuncts_of(condition);
-    return std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
-      const ValuePtr denied = denied_flag(part);
-      return denied && same_value(denied, flag);
-    });
-  }
-
-  /// Whether the flag alone chooses between a value and another one, for where it holds.
-  bool is_choice_by(const ValuePtr &value, const ValuePtr &flag) const {
-    if (const auto *own = as<Local>(value)) {
-      const auto known = values_.find(own->id);
-      return known != values_.end() ? is_choice_by(known->second, flag)
-                                    : is_assigned_by(own->id, flag);
-    }
-    const auto *choice = as<Select>(value);
-    return choice != nullptr && has_denial(choice->condition(), flag);
-  }
-
-  /// Whether tests of the flag hold all assignments of a local: a choice that has become
-  /// statements.
-  bool is_assigned_by(std::int64_t id, const ValuePtr &flag) const {
-    const auto assignments = [id](const LoopStatement &root) {
-      std::set<const LoopStatement *> found;
-      for (const StmtPtr &child : root.children) {
-        visit_statements(child, [&](const LoopStatement &inner) {
-          const auto *assigned = as<AssignLocal>(inner);
-          if (assigned != nullptr && assigned->id == id) {
-            found.insert(&inner);
-          }
-        });
-      }
-      return found;
-    };
-    std::set<const LoopStatement *> chosen;
-    visit_statements(loop_.body(), [&](const LoopStatement &inner) {
-      const auto *test = as<If>(inner);
-      if (test != nullptr && has_denial(test->condition, flag)) {
-        chosen.merge(assignments(inner));
-      }
-    });
-    return !chosen.empty() && chosen == assignments(loop_);
+    return holds_others && std::all_of(statement->children.begin(), statement->children.end(),
+                                       [&](const StmtPtr &child) { return is_idle(child, flag); });
   }
 
   /// Whether the value that is stored is what is there, where the flag holds: a choice of loads of
@@ -255,14 +267,18 @@ private:
   bool keeps(const Store &set, const ValuePtr &value, const ValuePtr &flag,
              std::vector<Linear> equations) const {
     if (const auto *choice = as<Select>(value)) {
-      const bool denies = has_denial(choice->condition(), flag);
+      std::vector<ValuePtr> parts = conjuncts_of(choice->condition());
+      const bool denies = std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
+        const ValuePtr denied = denied_flag(part);
+        return denied && same_value(denied, flag);
+      });
       if (!keeps(set, choice->otherwise(), flag, equations)) {
         return false;
       }
       if (denies) {
         return true;
       }
-      for (const ValuePtr &part : conjuncts_of(choice->condition())) {
+      for (const ValuePtr &part : parts) {
         const auto *equal = as_binary(part, Op::Eq);
         if (equal == nullptr || !is_index(equal->left()) || !is_index(equal->right())) {
           continue;
@@ -336,9 +352,9 @@ private:
   const For &loop_;
   std::map<std::int64_t, ValuePtr> values_; ///< of locals that are given one value only
   std::set<std::int64_t> temporaries_;
-  std::set<std::int64_t> own_;
-  std::set<std::int64_t> inside_; ///< variables and locals that are made in an iteration
-  std::set<std::int64_t> scoped_; ///< buffers that are
+  std::set<std::int64_t> scalars_; ///< of the kernel, that are set in the loop
+  std::set<std::int64_t> inside_;  ///< variables and locals that are made in an iteration
+  std::set<std::int64_t> scoped_;  ///< buffers that are
 };
 
 class Leaving {

@@ -137,8 +137,8 @@ class _Pass:
 
     def within(self, one: tree.For) -> tuple[tree.Statement, ...]:
         """A loop over all that the iterator may subscript, guarded by the bounds."""
-        extent = self.subscripted(one)
-        if one.step != 1 or extent is None:
+        extents = self.subscripted(one)
+        if one.step != 1 or not extents:
             return ()
         written = {
             each.target.array for each in tree.walk(one.body) if isinstance(each, tree.Assign)
@@ -159,20 +159,24 @@ class _Pass:
         ]
         test = tree.Operation("&", (tests[0], tests[1]), _BOOL, one.location)
         body = (tree.If(test, one.body, (), one.location),)
-        return (*before, replace(one, start=_number(0), stop=extent, body=body))
+        shortest = extents[0]
+        for each in extents[1:]:
+            shortest = tree.Operation("minimum", (shortest, each), _INDEX, one.location)
+        return (*before, replace(one, start=_number(0), stop=shortest, body=body))
 
-    def subscripted(self, one: tree.For) -> tree.Expression | None:
-        """The extent of an array that the iterator itself subscripts in each iteration."""
+    def subscripted(self, one: tree.For) -> list[tree.Expression]:
+        """The extents of the arrays that the iterator itself subscripts in each iteration."""
+        found: list[tree.Expression] = []
         for statement in one.body:
             for expression in _always(statement):
                 for read in tree.reads_of(expression):
                     extents = self.program.arrays[read.array].shape
                     for subscript, extent in zip(read.subscripts, extents, strict=True):
-                        if _plain_name(subscript) == one.iterator.name:
-                            return extent
+                        if _plain_name(subscript) == one.iterator.name and extent not in found:
+                            found.append(extent)
             if isinstance(statement, tree.If | tree.While | tree.Break | tree.Continue):
-                return None
-        return None
+                break
+        return found
 
     def kept(
         self, value: tree.Expression, wanted: str, location: tree.Location
@@ -217,50 +221,9 @@ def _substituted(
 ) -> tuple[tree.Statement, ...]:
     """The statements with a value in place of an iterator."""
 
-    def expression(part: tree.Expression) -> tree.Expression:
-        match part:
-            case tree.Variable() if part.name == name:
-                return value if part.dtype == value.dtype else tree.Convert(value, part.dtype)
-            case tree.Read():
-                return replace(part, subscripts=tuple(map(expression, part.subscripts)))
-            case tree.Operation():
-                return replace(part, operands=tuple(map(expression, part.operands)))
-            case tree.Convert():
-                return replace(part, value=expression(part.value))
-            case tree.Call():
-                return replace(part, arguments=tuple(map(expression, part.arguments)))
-            case tree.Select():
-                return replace(
-                    part,
-                    condition=expression(part.condition),
-                    if_true=expression(part.if_true),
-                    if_false=expression(part.if_false),
-                )
-        return part
+    def changed(part: tree.Expression) -> tree.Expression:
+        if isinstance(part, tree.Variable) and part.name == name:
+            return value if part.dtype == value.dtype else tree.Convert(value, part.dtype)
+        return tree.with_parts(part, changed)
 
-    def statement(one: tree.Statement) -> tree.Statement:
-        match one:
-            case tree.Assign():
-                target = expression(one.target)
-                assert isinstance(target, tree.Read)
-                return replace(one, target=target, value=expression(one.value))
-            case tree.For():
-                body = _substituted(one.body, name, value)
-                return replace(
-                    one, start=expression(one.start), stop=expression(one.stop), body=body
-                )
-            case tree.While():
-                body = _substituted(one.body, name, value)
-                return replace(one, condition=expression(one.condition), body=body)
-            case tree.If():
-                return replace(
-                    one,
-                    condition=expression(one.condition),
-                    body=_substituted(one.body, name, value),
-                    otherwise=_substituted(one.otherwise, name, value),
-                )
-            case tree.Assume():
-                return replace(one, condition=expression(one.condition))
-        return one
-
-    return tuple(map(statement, statements))
+    return tree.with_expressions(statements, changed)

@@ -17,9 +17,19 @@ import numpy as np
 
 from ...sets.values import Set
 from .. import tree
-from ..tree import Expression, For, If, Literal, Location, Operation, Read, Statement, Variable
-from .polynomials import affine_text, condition_text, loop_bounds, polynomial
-from .values import plain
+from ..polynomials import affine_text, condition_text, loop_bounds, polynomial
+from ..tree import (
+    Expression,
+    For,
+    If,
+    Literal,
+    Location,
+    Operation,
+    Read,
+    Statement,
+    Variable,
+    plain,
+)
 
 __all__ = ["with_bounds"]
 
@@ -42,7 +52,10 @@ def with_bounds(program: tree.Program) -> tree.Program:
             size_name = plain(extent)
             if only_lengths and not (isinstance(size_name, Variable) and size_name.name in lengths):
                 continue
-            at, size = affine_text(polynomial(subscript)), affine_text(polynomial(extent))
+            at, size = (
+                affine_text(polynomial(subscript, index=True)),
+                affine_text(polynomial(extent)),
+            )
             if at is None or size is None:
                 continue
             outside = " and ".join([*around, f"({at} < 0 or {at} >= {size})"])

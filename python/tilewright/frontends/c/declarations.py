@@ -7,6 +7,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from ..polynomials import polynomial, quotient, tree_of
 from ..tree import (
     Expression,
     For,
@@ -18,7 +19,6 @@ from ..tree import (
 from .c_types import (
     INT,
     LONG,
-    SIZE,
     ArrayOf,
     CType,
     Number,
@@ -30,11 +30,12 @@ from .loops import Loops
 from .places import same_type
 from .refusals import refuse
 from .scopes import FunctionName, Known, PointerVariable, Storage
-from .state import fields_of, is_static
+from .state import fields_of, is_static, parts
 from .values import (
     Address,
     Place,
     Value,
+    as_index,
     converted,
     extended,
     integer,
@@ -280,6 +281,7 @@ class Declarations(Loops):
     def _declare_pointer(self, node: Any, of: Pointer) -> None:
         pointer = PointerVariable(node.name, of, self.place(node))
         self.scope.names[node.name] = pointer
+        pointer.moves = node.name in self.frames[-1].moved
         if node.init is not None:
             self._point(pointer, node.init, node)
 
@@ -291,6 +293,9 @@ class Declarations(Loops):
         if not isinstance(entity, PointerVariable):
             return None
         here = self.place(node)
+        if entity.moves and entity.address is not None:
+            self._point(entity, node.rvalue, node)
+            return _place_of(entity)
         if entity.address is not None:
             refuse(
                 here,
@@ -317,7 +322,10 @@ class Declarations(Loops):
             inner = inner.expr
         if isinstance(inner, c_ast.FuncCall) and isinstance(inner.name, c_ast.ID):
             if inner.name.name in _ALLOCATES:
-                pointer.address = self._allocated(pointer, inner)
+                address = self._allocated(pointer, inner)
+                if pointer.moves:
+                    self.let_move(pointer, address, node)
+                pointer.address = pointer.address or address
                 return
         found = self.operand(init)
         if not self._is_pointer(found):
@@ -330,7 +338,10 @@ class Declarations(Loops):
                 "declare it with the type of the array's elements",
             )
         self._check_extents(address.target, pointer.type.target, node)
-        pointer.address = address
+        if pointer.moves:
+            self.let_move(pointer, address, node)
+        else:
+            pointer.address = address
 
     def _check_extents(self, given: CType, wanted: CType, node: Any) -> None:
         """Rows of an array that is seen under another name must have the same length."""
@@ -379,20 +390,27 @@ class Declarations(Loops):
             if size is None or extended(each.tree) != size:
                 refuse(here, f"the size of an element is not that of {target}", "write sizeof")
             return count.tree
-        wanted = arguments[-1]
-        if isinstance(wanted, c_ast.BinaryOp) and wanted.op == "*":
-            for factor, other in ((wanted.left, wanted.right), (wanted.right, wanted.left)):
-                if isinstance(factor, c_ast.UnaryOp) and factor.op == "sizeof":
-                    if size is not None and extended(self.value(factor).tree) == size:
-                        return self.value(other).tree
-        total = extended(self.value(wanted).tree)
-        if total is None or size is None or total % size:
+        found = self.quotient(self.value(arguments[-1]), self.size(target, call), here)
+        if found is None:
             refuse(
                 here,
                 f"it is not seen how many elements of type {target} these are",
                 f"write {name}(n * sizeof({target}))",
             )
-        return Literal(total // size, SIZE.dtype)
+        return found
+
+    @staticmethod
+    def quotient(total: Value, each: Value, here: Location) -> Expression | None:
+        """The number of elements that so many bytes are, if it is seen in the text: n of n * m * 8, of rows
+        of m * 8 bytes."""
+        bytes_, row = polynomial(total.tree, index=True), polynomial(each.tree, index=True)
+        if bytes_ is None or row is None or len(row) != 1:
+            return None
+        count = quotient(bytes_, row)
+        if count is None:
+            return None
+        types = {part.name: part.dtype for part in parts(total.tree) if isinstance(part, Variable)}
+        return tree_of(count, lambda name: as_index(Variable(name, types[name])), LONG.dtype, here)
 
     def free(self, node: Any) -> None:
         """`free(p)`: what the array holds is not needed any more."""

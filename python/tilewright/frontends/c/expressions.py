@@ -197,9 +197,10 @@ class Expressions(Places):
         self, node: Any, left: Value | Place | Address, right: Value | Place | Address
     ) -> Value:
         """An arithmetic operation on operands that are translated already."""
-        here = self.place(node)
-        if node.op in _COMPARISONS and (self._is_pointer(left) or self._is_pointer(right)):
-            refuse(here, "comparisons of pointers have no translation", "compare indices")
+        pointers = [self._is_pointer(left), self._is_pointer(right)]
+        if any(pointers) if node.op in _COMPARISONS else node.op == "-" and all(pointers):
+            first, last = self._address(left, node.left), self._address(right, node.right)
+            return self.computed(node.op, *self.apart(first, last, node), node)
         a, b = self._loaded(left, node.left), self._loaded(right, node.right)
         return self.computed(node.op, a, b, node)
 
@@ -323,6 +324,10 @@ class Expressions(Places):
                 return place
             self.store(place, self.value(node.rvalue), here, label)
             return place
+        pointer = self.moving(node.lvalue)
+        if pointer is not None and node.op in ("+=", "-="):
+            self.step_pointer(pointer, node.op[0], self.value(node.rvalue), node)
+            return self.pointed(pointer, node).place
         place = self.lvalue(node.lvalue)
         right = self.value(node.rvalue)
         left = self.load(place, here)
@@ -331,6 +336,10 @@ class Expressions(Places):
 
     def _increment(self, node: Any, wanted: bool = True, label: str = "") -> Value:
         here = self.place(node)
+        pointer = self.moving(node.expr)
+        if pointer is not None and not wanted:
+            self.step_pointer(pointer, node.op[-1], integer(1), node)
+            return integer(0)
         place = self.lvalue(node.expr)
         old = self.load(place, here)
         if wanted and node.op[0] == "p" and isinstance(place.type, Number):
@@ -366,6 +375,9 @@ class Expressions(Places):
         if name == "free":
             self.free(node)
             return
+        if name in ("memset", "memcpy", "memmove"):
+            self.memory_call(name, node)
+            return
         if self.summarising:
             self.summarise_call(name, node)
             return
@@ -374,6 +386,10 @@ class Expressions(Places):
             self._unknown(name) + ", and what it does besides giving a value is not known",
             "define it in the file, or call it outside the scop",
         )
+
+    @abstractmethod
+    def memory_call(self, name: str, node: Any) -> None:
+        """`memset`, `memcpy`, `memmove`."""
 
     @abstractmethod
     def free(self, node: Any) -> None:

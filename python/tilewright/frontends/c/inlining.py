@@ -13,6 +13,7 @@ from pycparser import c_ast
 from .c_types import ArrayOf, Number, Pointer, Structure, Void
 from .parsing import assigned_names, nodes, root_name
 from .places import same_type
+from .pointers import moved_pointers
 from .refusals import refuse
 from .scopes import Known, PointerVariable, Scope, Storage
 from .state import Frame, is_static
@@ -21,7 +22,6 @@ from .values import Address, Place, Value, converted
 
 __all__ = [
     "Inlining",
-    "moved_pointers",
     "parameters_of",
     "read_outside_loops",
     "shared_names",
@@ -53,6 +53,7 @@ class Inlining(Summaries):
             Void(),
             read_outside_loops(callee.body),
             shared_names(callee.body),
+            moved_pointers(callee.body),
             inlined=True,
             depth=len(self.blocks),
         )
@@ -105,10 +106,12 @@ class Inlining(Summaries):
                     "declare both with the same type",
                 )
             self._check_extents(address.target, target, actual)
-            if changed and self._is_reassigned(formal.name):
-                refuse(here, f"{formal.name} is a pointer that its function moves", "use an index")
-            pointer = of if isinstance(of, Pointer) else Pointer(target)
-            self.scope.names[formal.name] = PointerVariable(formal.name, pointer, here, address)
+            kind = of if isinstance(of, Pointer) else Pointer(target)
+            pointer = PointerVariable(formal.name, kind, here, address)
+            self.scope.names[formal.name] = pointer
+            if formal.name in self.frames[-1].moved:
+                pointer.moves = True
+                self.let_move(pointer, address, actual)
             return
         if isinstance(of, Structure):
             if not isinstance(argument, Place) or not same_type(argument.type, of):
@@ -131,10 +134,6 @@ class Inlining(Summaries):
         self.scope.names[formal.name] = storage
         self.store(Place(self.root_of(storage), (), (), of), value, here)
 
-    def _is_reassigned(self, name: str) -> bool:
-        body = self.file.functions[self.frames[-1].function].body
-        return name in moved_pointers(body)
-
     def _check_returns(self, body: list[Any], frame: Frame) -> None:
         """After `without_early_returns`, a `return` may stand only where the body ends."""
         allowed = set(map(id, tails(body)))
@@ -145,18 +144,6 @@ class Inlining(Summaries):
                     f"{frame.function} is called, and returns from within a loop or a switch",
                     "set a variable, leave the loop with break, and return at the end",
                 )
-
-
-def moved_pointers(body: Any) -> set[str]:
-    """The names that are assigned or stepped as a whole: pointers that move."""
-    found = set()
-    for each in nodes(body):
-        if isinstance(each, c_ast.Assignment) and isinstance(each.lvalue, c_ast.ID):
-            found.add(each.lvalue.name)
-        if isinstance(each, c_ast.UnaryOp) and each.op in ("++", "--", "p++", "p--"):
-            if isinstance(each.expr, c_ast.ID):
-                found.add(each.expr.name)
-    return found
 
 
 def parameters_of(function: Any) -> list[Any]:

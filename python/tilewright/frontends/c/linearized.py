@@ -9,17 +9,24 @@ parametrically sized arrays", ICS 2015, whose run-time tests are not needed here
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from ...sets.values import Set
 from .. import tree
-from ..tree import Expression, For, If, Literal, Operation, Read, Statement, Variable
-from .polynomials import Polynomial, affine_text, condition_text, loop_bounds, polynomial
+from ..polynomials import (
+    Polynomial,
+    affine_text,
+    condition_text,
+    exclude_each_other,
+    loop_bounds,
+    polynomial,
+    quotient,
+    tree_of,
+)
+from ..tree import Expression, For, If, Read, Statement, Variable
+from .values import as_index
 
 __all__ = ["recover_shapes"]
 
@@ -39,19 +46,42 @@ def recover_shapes(
         The program, and the new shapes of arrays that have one.
     """
     shapes: dict[str, tuple[Expression, ...]] = {}
-    for length, name in lengths.items():
-        array = program.arrays.get(name)
-        if array is None or len(array.shape) != 1:
+    unknown = {name: length for length, name in lengths.items()}
+    for name, array in program.arrays.items():
+        if len(array.shape) != 1 or not (name in unknown or _is_product(array)):
             continue
-        accesses = list(_accesses(program.body, name, ()))
-        rows = _rows(program, accesses)
+        rows = _rows(program, list(_accesses(program.body, name, ())))
         if not rows:
             continue
+        if name in unknown:
+            outermost: Expression | None = Variable(unknown[name], LONG)
+        else:
+            outermost = _number_of_rows(program, array, rows)
+        if outermost is None:
+            continue
         variables = [Variable(each.name, LONG) for each in rows]
-        shape = (Variable(length, LONG), *variables)
+        shape = (outermost, *variables)
         shapes[name] = shape
         program = _rewritten(program, name, shape, rows)
     return program, shapes
+
+
+def _is_product(array: tree.Array) -> bool:
+    """Whether a local array has n * m elements."""
+    size = polynomial(array.shape[0], index=True)
+    return array.local and size is not None and affine_text(size) is None
+
+
+def _number_of_rows(
+    program: tree.Program, array: tree.Array, rows: list[_Row]
+) -> Expression | None:
+    size = polynomial(array.shape[0], index=True)
+    assert size is not None
+    number = quotient(size, {tuple(sorted(each.name for each in rows)): 1})
+    if number is None or affine_text(number) is None:
+        return None
+    types = program.parameters
+    return tree_of(number, lambda name: as_index(Variable(name, types[name])), LONG, array.location)
 
 
 def _accesses(
@@ -64,7 +94,7 @@ def _accesses(
             reads.append(each.target)
         for read in reads:
             if read.array == array:
-                yield polynomial(read.subscripts[0]), around
+                yield polynomial(read.subscripts[0], index=True), around
         match each:
             case For():
                 yield from _accesses(each.body, array, (*around, *loop_bounds(each)))
@@ -142,16 +172,8 @@ def _stays_in_row(rest: Polynomial, around: tuple[str, ...], row: str) -> bool:
     text = affine_text(rest)
     if text is None:
         return False
-    domain = " and ".join([*around, f"{row} >= 0"])
-    outside = f"{domain} and (({text}) < 0 or ({text}) >= {row})"
-    # isl has words of its own, so that names are numbered for it.
-    numbers = {name: f"x{at}" for at, name in enumerate(sorted(_names((outside,)) - {"and", "or"}))}
-    numbered = re.sub(r"[A-Za-z_]\w*", lambda found: numbers.get(found[0], found[0]), outside)
-    return Set(f"{{ [{', '.join(numbers.values())}] : {numbered} }}").is_empty
-
-
-def _names(texts: tuple[str, ...]) -> set[str]:
-    return {name for text in texts for name in re.findall(r"[A-Za-z_]\w*", text)}
+    outside = f"({text}) < 0 or ({text}) >= {row}"
+    return exclude_each_other((*around, f"{row} >= 0", outside))
 
 
 def _rewritten(
@@ -159,10 +181,11 @@ def _rewritten(
 ) -> tree.Program:
     """The program with the subscripts of the array split, and the array's new shape."""
 
-    def split(read: Read) -> Read:
-        if read.array != name:
+    def split(part: Expression) -> Expression:
+        read = tree.with_parts(part, split)
+        if not isinstance(read, Read) or read.array != name:
             return read
-        rest = polynomial(read.subscripts[0])
+        rest = polynomial(read.subscripts[0], index=True)
         assert rest is not None
         subscripts: list[Expression] = []
         for row in reversed(rows):
@@ -173,24 +196,12 @@ def _rewritten(
 
     arrays = dict(program.arrays)
     arrays[name] = replace(arrays[name], shape=shape)
-    return replace(program, arrays=arrays, body=_mapped(program.body, split))
+    return replace(program, arrays=arrays, body=tree.with_expressions(program.body, split))
 
 
 def _expression(program: tree.Program, polynomial: Polynomial, read: Read) -> Expression:
     """A polynomial as a tree."""
-    result: Expression | None = None
-    for key, value in sorted(polynomial.items(), key=lambda each: (each[0] == (), each[0])):
-        factors: list[Expression] = [_variable(program, name, read) for name in key]
-        if abs(value) != 1 or not factors:
-            factors.insert(0, Literal(abs(value), LONG))
-        term = factors[0]
-        for factor in factors[1:]:
-            term = Operation("*", (term, factor), LONG, read.location)
-        if result is None:
-            result = term if value > 0 else Operation("neg", (term,), LONG, read.location)
-        else:
-            result = Operation("+" if value > 0 else "-", (result, term), LONG, read.location)
-    return Literal(0, LONG) if result is None else result
+    return tree_of(polynomial, lambda name: _variable(program, name, read), LONG, read.location)
 
 
 def _variable(program: tree.Program, name: str, read: Read) -> Expression:
@@ -206,65 +217,3 @@ def _below(expression: Expression) -> Iterator[Expression]:
     yield expression
     for part in tree.parts_of(expression):
         yield from _below(part)
-
-
-def _mapped(statements: tuple[Statement, ...], change: Callable[[Read], Read]) -> tuple[Any, ...]:
-    """The statements with reads and targets changed."""
-    return tuple(_mapped_statement(each, change) for each in statements)
-
-
-def _mapped_statement(each: Statement, change: Callable[[Read], Read]) -> Statement:
-    def inner(expression: Expression) -> Expression:
-        return _mapped_expression(expression, change)
-
-    match each:
-        case tree.Assign():
-            target = inner(each.target)
-            assert isinstance(target, Read)
-            return replace(each, target=target, value=inner(each.value))
-        case For():
-            return replace(
-                each,
-                start=inner(each.start),
-                stop=inner(each.stop),
-                body=_mapped(each.body, change),
-            )
-        case tree.While():
-            return replace(each, condition=inner(each.condition), body=_mapped(each.body, change))
-        case If():
-            return replace(
-                each,
-                condition=inner(each.condition),
-                body=_mapped(each.body, change),
-                otherwise=_mapped(each.otherwise, change),
-            )
-        case tree.Assume():
-            return replace(each, condition=inner(each.condition))
-    return each
-
-
-def _mapped_expression(expression: Expression, change: Callable[[Read], Read]) -> Expression:
-    match expression:
-        case Read():
-            subscripts = tuple(_mapped_expression(each, change) for each in expression.subscripts)
-            return change(replace(expression, subscripts=subscripts))
-        case Operation():
-            return replace(
-                expression,
-                operands=tuple(_mapped_expression(each, change) for each in expression.operands),
-            )
-        case tree.Convert():
-            return replace(expression, value=_mapped_expression(expression.value, change))
-        case tree.Select():
-            return replace(
-                expression,
-                condition=_mapped_expression(expression.condition, change),
-                if_true=_mapped_expression(expression.if_true, change),
-                if_false=_mapped_expression(expression.if_false, change),
-            )
-        case tree.Call():
-            return replace(
-                expression,
-                arguments=tuple(_mapped_expression(each, change) for each in expression.arguments),
-            )
-    return expression

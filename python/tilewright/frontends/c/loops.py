@@ -7,14 +7,11 @@ conditions joined by `&&` leave the loop where they fail. What is no such loop i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from pycparser import c_ast
 
 from ..tree import (
-    Assume,
     Break,
     Expression,
     For,
@@ -25,13 +22,14 @@ from ..tree import (
     Variable,
     While,
 )
-from .c_types import BOOL, LONG, ArrayOf, Number, Pointer, arithmetic_type, is_integer
-from .expressions import Expressions, node_has_effects
+from .c_types import BOOL, LONG, ArrayOf, Number, Pointer, is_integer
+from .expressions import node_has_effects
+from .loop_ends import LoopEnds, LoopShape
 from .loop_syntax import Promise, bound_of, conjuncts_of, listed, step_of
 from .parsing import assigned_names, names_in, nodes, passed_names
 from .refusals import refuse
 from .scopes import Known, PointerVariable, Storage
-from .state import LoopFrame, is_static
+from .state import LoopFrame
 from .values import (
     Place,
     Value,
@@ -39,7 +37,6 @@ from .values import (
     compared,
     converted,
     extended,
-    index_condition,
     integer,
     negated,
     selected,
@@ -49,21 +46,7 @@ from .values import (
 __all__ = ["Loops"]
 
 
-@dataclass(frozen=True)
-class _Shape:
-    """A C loop that has an iterator."""
-
-    name: str
-    start: Any  # a node, or None for the value that the variable has
-    step: int
-    bounds: tuple[tuple[str, Any], ...]  # comparisons with the iterator on the left
-    others: tuple[Any, ...]  # conditions that end the loop by a break
-    also: tuple[Any, ...]  # what else the third part does
-    before: tuple[Any, ...]  # what else the first part does
-    declared: Any  # the declaration of the iterator in the loop, or None
-
-
-class Loops(Expressions):
+class Loops(LoopEnds):
     """Translates loops."""
 
     def loop(self, node: Any, promise: Promise | None, label: str) -> None:
@@ -88,7 +71,7 @@ class Loops(Expressions):
 
     # Recognition ------------------------------------------------------------------------------
 
-    def _shape(self, node: Any) -> _Shape | None:
+    def _shape(self, node: Any) -> LoopShape | None:
         conjuncts = conjuncts_of(node.cond) if node.cond is not None else []
         steps = listed(node.next)
         for candidate in self._candidates(node, steps):
@@ -107,7 +90,7 @@ class Loops(Expressions):
             also = tuple(each for each in steps if each is not mine[0])
             if any(name in names_in(each) for each in also) or any(map(node_has_effects, others)):
                 continue
-            return _Shape(name, start, amount, found, others, also, before, declared)
+            return LoopShape(name, start, amount, found, others, also, before, declared)
         return self._counting_down(node, conjuncts, steps)
 
     def _candidates(
@@ -166,7 +149,7 @@ class Loops(Expressions):
             return None
         return number if sign == "+" else -number
 
-    def _counting_down(self, node: Any, conjuncts: list[Any], steps: list[Any]) -> _Shape | None:
+    def _counting_down(self, node: Any, conjuncts: list[Any], steps: list[Any]) -> LoopShape | None:
         """`for (i = n; i-- > 0;)`: from n - 1 down to 0, also of unsigned numbers."""
         if len(conjuncts) != 1 or steps:
             return None
@@ -194,12 +177,12 @@ class Loops(Expressions):
                 if not signed and (start is None or extended(self.value(start).tree) == 0):
                     return None
                 bound = (">=!", zero)
-                return _Shape(name, start, -1, (bound,), (), (), before, declared)
+                return LoopShape(name, start, -1, (bound,), (), (), before, declared)
         return None
 
     # Translation ------------------------------------------------------------------------------
 
-    def _counted(self, node: Any, shape: _Shape, promise: Promise | None, label: str) -> bool:
+    def _counted(self, node: Any, shape: LoopShape, promise: Promise | None, label: str) -> bool:
         """Writes the loop if it has the tree's form; says whether it has."""
         here = self.place(node)
         of = self._iterator_type(shape)
@@ -214,14 +197,14 @@ class Loops(Expressions):
                 self.declare_local(each)
             else:
                 self.effects(each)
-        start = self._start(shape, of, here)
-        stop = self._stop(shape, of, start, here)
+        start = self.start(shape, of, here)
+        stop = self.stop(shape, of, start, here)
         if stop is None:
             return False
         self._write(node, shape, of, start, stop, promise, label)
         return True
 
-    def _iterator_type(self, shape: _Shape) -> Number | None:
+    def _iterator_type(self, shape: LoopShape) -> Number | None:
         if shape.declared is not None:
             of = self.type_of(shape.declared)
             entity = None
@@ -232,7 +215,7 @@ class Loops(Expressions):
             of = entity.type
         return of if isinstance(of, Number) and is_integer(of) and of != BOOL else None
 
-    def _invariant(self, shape: _Shape, node: Any, changed: set[str]) -> bool:
+    def _invariant(self, shape: LoopShape, node: Any, changed: set[str]) -> bool:
         """Whether the loop leaves its bounds as they are."""
         parts = [bound for _, bound in shape.bounds]
         used = {name for bound in parts for name in names_in(bound)}
@@ -267,133 +250,10 @@ class Loops(Expressions):
             for each in nodes(node)
         )
 
-    def _start(self, shape: _Shape, of: Number, here: Location) -> Expression:
-        first = c_ast.ID(shape.name, None) if shape.start is None else shape.start
-        if shape.bounds[0][0] == ">=!":  # it is decremented before the first iteration
-            value = self.value(first)
-            if of.dtype.kind == "u" and value.type.dtype.kind == "i":
-                value = self._not_negative(value, of, here)
-            return arithmetic("-", widened(value, here), integer(1, LONG), LONG, here).tree
-        return converted(self.value(first), of, here).tree
-
-    def _stop(
-        self, shape: _Shape, of: Number, start: Expression, here: Location
-    ) -> Expression | None:
-        """The first value that the iterator does not take, or None if C's loop is no such loop."""
-        stops: list[Value] = []
-        for sign, bound in shape.bounds:
-            if sign == ">=!":  # counted down to 0, whatever the type
-                stops.append(integer(-1, LONG))
-                continue
-            value = self.value(bound)
-            if not is_integer(value.type):
-                return None
-            if sign.endswith("~"):  # i + c < n, which is i < n - c of signed numbers
-                if "u" in (of.dtype.kind, value.type.dtype.kind):
-                    return None
-                sign = sign[:-1]
-            up = shape.step > 0
-            common = arithmetic_type(of, value.type)
-            first = extended(start)
-            if common.dtype.kind == "u" and of.dtype.kind == "i":
-                if not up or first is None or first < 0:
-                    return None  # a negative iterator would be compared as a large number
-            if common.dtype.kind == "u" and value.type.dtype.kind == "i":
-                value = self._not_negative(value, common, here)
-            if sign == "!=":
-                if abs(shape.step) != 1 and not self._divides(start, value, shape.step, here):
-                    return None
-                if of.dtype.kind == "u" and not (up and first == 0):
-                    return None  # it would run through 0
-                self._assume_reached(start, of, value, shape.step, here)
-                stops.append(value)
-            elif sign in ("<", "<=") and up:
-                stops.append(self._next(value, here) if sign == "<=" else value)
-            elif sign in (">", ">=") and not up:
-                if of.dtype.kind == "u" and not self._ends_above_zero(sign, value, shape.step):
-                    return None
-                stops.append(self._before(value, here) if sign == ">=" else value)
-            else:
-                return None  # it runs once, not at all, or until the iterator overflows
-        if not all(self._fits(each, of, shape.step, here) for each in stops):
-            return None
-        result = stops[0]
-        for each in stops[1:]:
-            common = LONG if result.type != each.type else result.type
-            a, b = converted(result, common, here).tree, converted(each, common, here).tree
-            name = "minimum" if shape.step > 0 else "maximum"
-            result = Value(common, Operation(name, (a, b), common.dtype, here))
-        return result.tree
-
-    def _not_negative(self, value: Value, common: Number, here: Location) -> Value:
-        """A signed bound of a comparison of unsigned numbers: a large one if it is negative. Where it
-        is known at the call, that is refused there, since no array has so many elements."""
-        if not is_static(value.tree):
-            return converted(value, common, here)
-        zero = integer(0, value.type)
-        condition = compared(">=", value, zero, value.type, here)
-        if isinstance(condition, Literal):
-            return value if condition.value else converted(value, common, here)
-        self.emit(Assume(index_condition(condition), here, checked=True))
-        return value
-
-    def _fits(self, stop: Value, of: Number, step: int, here: Location) -> bool:
-        """Whether the iterator reaches the stop before it overflows. Of a short or unsigned one, which
-        would wrap, that is asked at the call where the stop is known there."""
-        known = extended(stop.tree)
-        limits = np.iinfo(of.dtype)
-        if known is not None:
-            return int(limits.min) - 1 <= known <= int(limits.max)
-        wraps = of.dtype.itemsize < 4 or of.dtype.kind == "u"
-        if not wraps or np.can_cast(stop.type.dtype, of.dtype) or stop.type.dtype.itemsize < 4:
-            return of.dtype.itemsize >= stop.type.dtype.itemsize or not wraps
-        if not is_static(stop.tree):
-            return of.dtype.itemsize >= 4 and of.dtype.itemsize >= stop.type.dtype.itemsize
-        end = integer(int(limits.max if step > 0 else limits.min), LONG)
-        if of.dtype.itemsize < 8:
-            within = compared("<=" if step > 0 else ">=", widened(stop, here), end, LONG, here)
-            self.emit(Assume(index_condition(within), here, checked=True))
-        return True
-
-    @staticmethod
-    def _ends_above_zero(sign: str, value: Value, step: int) -> bool:
-        """Whether an unsigned iterator that counts down ends before it would run through 0."""
-        known = extended(value.tree)
-        return (
-            known is not None
-            and known - (1 if sign == ">=" else 0) + step >= -1
-            and (known > 0 or sign == ">")
-        )
-
-    def _next(self, value: Value, here: Location) -> Value:
-        known = extended(value.tree)
-        if known is not None and known < np.iinfo(value.type.dtype).max:
-            return integer(known + 1, value.type)
-        return arithmetic("+", widened(value, here), integer(1, LONG), LONG, here)
-
-    def _before(self, value: Value, here: Location) -> Value:
-        return arithmetic("-", widened(value, here), integer(1, LONG), LONG, here)
-
-    @staticmethod
-    def _divides(start: Expression, stop: Value, step: int, here: Location) -> bool:
-        first, last = extended(start), extended(stop.tree)
-        if first is None or last is None:
-            return False
-        return (last - first) % step == 0 and (last - first) * step >= 0
-
-    def _assume_reached(
-        self, start: Expression, of: Number, stop: Value, step: int, here: Location
-    ) -> None:
-        """`i != n` ends if n lies ahead: else the iterator overflows, which C does not define."""
-        common = arithmetic_type(of, stop.type)
-        condition = compared("<=" if step > 0 else ">=", Value(of, start), stop, common, here)
-        if not (isinstance(condition, Literal) and condition.value):
-            self.emit(Assume(index_condition(condition), here, checked=True))
-
     def _write(
         self,
         node: Any,
-        shape: _Shape,
+        shape: LoopShape,
         of: Number,
         start: Expression,
         stop: Expression,
@@ -461,7 +321,7 @@ class Loops(Expressions):
             count += 1
         return f"{name}_{count}"
 
-    def _memory_of(self, shape: _Shape) -> Storage | None:
+    def _memory_of(self, shape: LoopShape) -> Storage | None:
         """Where the iterator's value is wanted after the loop, or None."""
         if shape.declared is not None:
             return None
@@ -471,7 +331,7 @@ class Loops(Expressions):
         return entity if wanted else None
 
     def _end_of_iteration(
-        self, shape: _Shape, iterator: Variable, of: Number, first: Place | None, here: Location
+        self, shape: LoopShape, iterator: Variable, of: Number, first: Place | None, here: Location
     ) -> None:
         for each in shape.also:
             self.effects(each)

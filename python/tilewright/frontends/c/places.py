@@ -13,11 +13,12 @@ from typing import Any
 
 from pycparser import c_ast
 
+from ..tree import plain
 from .c_types import ArrayOf, Number, Pointer, Structure, is_integer, promoted
-from .declarators import Declarators
+from .pointers import STEPS, Pointers
 from .refusals import refuse
 from .scopes import FunctionName, Known, PointerVariable, Storage, TypeName
-from .values import Address, Place, Value, arithmetic, extended, integer, plain
+from .values import Address, Place, Value, arithmetic, extended, integer
 
 __all__ = ["Places"]
 
@@ -25,7 +26,7 @@ _POINTERS = "pointers that are computed or stored have no translation"
 _INDICES = "use arrays and indices"
 
 
-class Places(Declarators):
+class Places(Pointers):
     """Translates lvalues and pointers."""
 
     def lvalue(self, node: Any) -> Place:
@@ -61,6 +62,9 @@ class Places(Declarators):
                 return self._element(self._address(self.operand(node.expr), node), integer(0), node)
             case c_ast.UnaryOp() if node.op == "&":
                 return self._address_of(node)
+            case c_ast.UnaryOp() if node.op in STEPS:
+                pointer = self.moving(node.expr)
+                return self.value(node) if pointer is None else self.stepped_pointer(pointer, node)
             case c_ast.BinaryOp() if node.op in "+-":
                 return self._moved(node)
             case c_ast.Cast():
@@ -92,13 +96,7 @@ class Places(Declarators):
                     )
                 return Place(self.root_of(entity), (), (), entity.type, entity.constant)
             case PointerVariable():
-                if entity.address is None:
-                    refuse(
-                        self.place(node),
-                        f"it is not known where {node.name} points: {_POINTERS}",
-                        "initialise it where it is declared",
-                    )
-                return entity.address
+                return self.pointed(entity, node)
             case FunctionName():
                 refuse(self.place(node), f"{node.name} is a function, not a value", "call it")
             case TypeName():
@@ -174,7 +172,9 @@ class Places(Declarators):
         if not any(pointers):
             return self.binary(node, left, right)
         if all(pointers):
-            refuse(self.place(node), "a difference of pointers has no translation", _INDICES)
+            if node.op == "+":
+                refuse(self.place(node), "two pointers are added", _INDICES)
+            return self.binary(node, left, right)
         if pointers[1]:
             if node.op == "-":
                 refuse(self.place(node), "a pointer is subtracted from a number", _INDICES)

@@ -15,7 +15,9 @@ import numpy as np
 from pycparser import c_ast
 
 from .. import tree
-from ..tree import Expression, Kill, Literal, Location, Operation, Statement, Variable
+from ..induction import with_counters_known
+from ..polynomials import affine_text, polynomial
+from ..tree import Expression, Kill, Literal, Location, Operation, Statement, Variable, plain
 from .bounds import with_bounds
 from .c_types import (
     BOOL,
@@ -31,7 +33,6 @@ from .c_types import (
 )
 from .inlining import (
     Inlining,
-    moved_pointers,
     parameters_of,
     read_outside_loops,
     shared_names,
@@ -40,11 +41,12 @@ from .inlining import (
 )
 from .linearized import recover_shapes
 from .parsing import CFile, assigned_names, names_in, nodes
+from .pointers import moved_pointers
 from .refusals import refuse
-from .scopes import FunctionName, Known, Scope, Storage, TypeName
+from .scopes import FunctionName, Known, PointerVariable, Scope, Storage, TypeName
 from .scops import Region
 from .state import Frame, fields_of, is_static
-from .values import Place, Value, converted, plain
+from .values import Address, Place, Value, converted, integer
 
 __all__ = ["Argument", "Translated", "check_file", "translate"]
 
@@ -127,7 +129,7 @@ class _Translation(Inlining):
 
     def read_file_scope(self) -> None:
         """Declares what the file declares."""
-        self.frames.append(Frame("", None, Void(), set(), set(), inlined=False))
+        self.frames.append(Frame("", None, Void(), set(), set(), set(), inlined=False))
         everywhere = set()
         for function in self.file.functions.values():
             everywhere |= assigned_names(function.body)
@@ -184,6 +186,7 @@ class _Translation(Inlining):
                 Void(),
                 read_outside_loops(everything),
                 shared_names(everything),
+                moved_pointers(everything),
                 inlined=False,
             )
         )
@@ -220,7 +223,7 @@ class _Translation(Inlining):
             if isinstance(of, Pointer):
                 of = ArrayOf(of.target, None, of.restrict)
             if isinstance(of, ArrayOf):
-                self._declare_array(node, of, body)
+                self._declare_array(node, of)
             elif isinstance(of, Number):
                 is_parameter = is_integer(of) and of != BOOL and node.name in asked
                 self._declare_number(node, of, is_parameter, node.name in changed)
@@ -237,10 +240,8 @@ class _Translation(Inlining):
             else:
                 refuse(here, f"an argument of type {of} has no translation")
 
-    def _declare_array(self, node: Any, of: ArrayOf, body: Any) -> None:
+    def _declare_array(self, node: Any, of: ArrayOf) -> None:
         here = self.place(node)
-        if node.name in moved_pointers(body):
-            refuse(here, f"{node.name} is a pointer that its function moves", "use an index")
         if isinstance(of.element, Void | Pointer):
             refuse(
                 here,
@@ -248,7 +249,8 @@ class _Translation(Inlining):
                 "translation",
                 "use arrays: double A[n][m]",
             )
-        if of.extent is None:
+        if of.extent is None or affine_text(polynomial(of.extent, index=True)) is None:
+            # Of double x[n * m], too, the accesses say what it must have; rows are found in them.
             of = ArrayOf(of.element, self._unknown_extent(node.name), of.restrict)
         inner: CType = of
         while isinstance(inner, ArrayOf):  # sizes are asked at the call not to be negative
@@ -257,8 +259,13 @@ class _Translation(Inlining):
                 self.never_negative.add(extent.name)
             inner = inner.element
         storage = Storage(node.name, of, here, local=False, may_alias=not of.restrict)
-        self.scope.names[node.name] = storage
-        self.root_of(storage)
+        root = self.root_of(storage)
+        if node.name not in self.frames[-1].moved:
+            self.scope.names[node.name] = storage
+            return
+        pointer = PointerVariable(node.name, Pointer(of.element), here, moves=True)
+        self.scope.names[node.name] = pointer
+        self.let_move(pointer, Address(Place(root, (), (), of), of.element, integer(0)), node)
 
     def _unknown_extent(self, name: str) -> Expression:
         """A parameter for the length that no declaration says: it is that of the caller's array."""
@@ -366,7 +373,15 @@ class _Translation(Inlining):
             here,
             tuple(self.context),
         )
-        recovered, shapes = recover_shapes(program, self.extents)
+        recovered, shapes = recover_shapes(with_counters_known(program), self.extents)
+        for array in recovered.arrays.values():
+            if any(affine_text(polynomial(each, index=True)) is None for each in array.shape):
+                refuse(
+                    array.location,
+                    f"a size of {array.name} is a product, and its elements are not seen to be rows "
+                    "of one length",
+                    f"declare it with its rows, {array.name}[n][m]",
+                )
         recovered = with_bounds(recovered)
         described = [
             replace(each, extents=shapes.get(each.arrays.get((), ""), each.extents))

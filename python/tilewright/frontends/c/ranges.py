@@ -12,8 +12,18 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import tree
-from ..tree import Convert, Expression, For, If, Literal, Operation, Select, Variable, While
-from .values import plain
+from ..tree import (
+    Convert,
+    Expression,
+    For,
+    If,
+    Literal,
+    Operation,
+    Select,
+    Variable,
+    While,
+    plain,
+)
 
 __all__ = ["HELPERS", "ranges_of", "text_of"]
 

@@ -42,12 +42,20 @@ class Known:
 
 @dataclass
 class PointerVariable:
-    """A local pointer: once it points somewhere, it stays there."""
+    """A pointer into one array, or to one variable.
+
+    Attributes:
+        address: where it points, None until it is known; of one that moves, with the offset 0.
+        moves: it may point to other elements later.
+        moved: the scalar that holds the offset of one that moves (see `pointers`).
+    """
 
     name: str
     type: Pointer
     location: Location
     address: Address | None = None
+    moves: bool = False
+    moved: Storage | None = None
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from ..tree import (
 from .c_types import ArrayOf, CType, Number, Pointer, Structure, Void, is_integer
 from .parsing import CFile, assigned_names
 from .refusals import refuse
-from .scopes import Scope, Storage
+from .scopes import PointerVariable, Scope, Storage
 from .values import Address, Place, Value, as_index, converted
 
 __all__ = ["Frame", "LoopFrame", "State", "fields_of", "is_static", "parts"]
@@ -66,6 +66,7 @@ class Frame:
         result_type: the function's type.
         read_outside: variables that are read other than as iterators of loops.
         shared: variables whose addresses are taken.
+        moved: pointers that point to different elements in turn.
         last: statements behind which the function ends, by `id`.
     """
 
@@ -74,6 +75,7 @@ class Frame:
     result_type: CType
     read_outside: set[str]
     shared: set[str]
+    moved: set[str]
     inlined: bool
     depth: int = 1
     loops: list[LoopFrame] = field(default_factory=list)
@@ -270,6 +272,8 @@ class State(ABC):
         """Forgets the values of the scalars that a part of the program may write."""
         for name in assigned_names(node):
             entity = self.scope.find(name)
+            if isinstance(entity, PointerVariable):
+                entity = entity.moved
             if isinstance(entity, Storage):
                 self.known.pop(entity.root, None)
 

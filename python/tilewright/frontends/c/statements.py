@@ -27,8 +27,8 @@ from .c_types import (
     is_integer,
     promoted,
 )
-from .declarations import Declarations
 from .loop_syntax import Promise
+from .memory_calls import MemoryCalls
 from .refusals import refuse
 from .state import LoopFrame, is_static
 from .values import (
@@ -45,7 +45,7 @@ from .values import (
 __all__ = ["Statements"]
 
 
-class Statements(Declarations):
+class Statements(MemoryCalls):
     """Translates statements."""
 
     def statement(self, node: Any, label: str = "") -> None:

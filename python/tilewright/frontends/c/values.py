@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import tree
-from ..tree import Convert, Expression, Literal, Location, Operation, Select
+from ..tree import Convert, Expression, Literal, Location, Operation, Select, plain
 from .c_types import BOOL, INT, LONG, CType, Number, is_integer, promoted
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "index_condition",
     "integer",
     "negated",
-    "plain",
     "same",
     "selected",
     "truth",
@@ -93,16 +92,6 @@ def extended(expression: Expression) -> int | None:
     return None
 
 
-def plain(expression: Expression) -> Expression:
-    """The tree without conversions that keep the values of the integers they convert."""
-    while isinstance(expression, Convert):
-        inner = _dtype(expression.value)
-        if inner.kind not in "iub" or not np.can_cast(inner, expression.dtype, "safe"):
-            break
-        expression = expression.value
-    return expression
-
-
 def as_index(expression: Expression) -> Expression:
     """An integer expression of parameters in 64 bits, where that is the same number: parameters that
     count elements are far below the ends of their types, and signed integers do not overflow."""
@@ -159,10 +148,6 @@ def same(a: Expression, b: Expression) -> bool:
     if isinstance(a, Convert) and isinstance(b, Convert):
         return a.dtype == b.dtype and same(a.value, b.value)
     return False
-
-
-def _dtype(expression: Expression) -> np.dtype:
-    return expression.dtype
 
 
 def _wrapped(value: int, dtype: np.dtype) -> int:

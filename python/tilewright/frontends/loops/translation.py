@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import TranslationError
+from ..induction import with_counters_known
 from ..tree import Array, Expression, Operation, Program, Variable
 from .context import Frame, Storage
 from .definitions import find_webs
@@ -99,7 +100,11 @@ class Translation(Library):
         )
         constants = [(lookup, name, value) for (_, name), (lookup, value) in self.constants.items()]
         return Translated(
-            program, self.results, self.is_tuple, constants, frozenset(self.contiguous)
+            with_counters_known(program),
+            self.results,
+            self.is_tuple,
+            constants,
+            frozenset(self.contiguous),
         )
 
     def whole(self, function: Any, signature: Signature) -> None:

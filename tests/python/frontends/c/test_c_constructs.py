@@ -44,6 +44,40 @@ def _zeros(*shape: int, dtype: Any = np.float64) -> np.ndarray:
 
 # The arguments of each program of functions.txt.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "pointers that count": (7, _reals(7), _zeros(7)),
+    "pointers that step by rows": (
+        3,
+        4,
+        5,
+        _reals(15, dtype=np.float32),
+        _reals(20, dtype=np.float32),
+        _zeros(12, dtype=np.float32),
+    ),
+    "pointers that meet": (9, _reals(9)),
+    "difference of pointers": (9, _reals(9), _ints(1, dtype=np.int64)),
+    "pointer that a function moves": (4, 5, _reals(20), _reals(5)),
+    "pointer under a condition": (9, _ints(9), _ints(10)),
+    "pointer that is set again": (4, _ints(4)),
+    "counter": (3, 4, _reals(12), _zeros(12)),
+    "counter behind loops": (3, 4, _zeros(12)),
+    "counter under a condition": (9, _ints(9), _ints(10)),
+    "counter that is left": (9, _ints(9), _ints(10)),
+    "counters of other counters": (6, _ints(6, dtype=np.int64)),
+    "triangle by a counter": (4, _reals(16), _zeros(10)),
+    "random numbers are no counter": (6, _ints(6, dtype=np.uint64)),
+    "sizes of type size_t": (4, _reals(16), _zeros(16)),
+    "sizes converted to size_t": (3, 4, _reals(12), _zeros(3)),
+    "sizes that are products": (3, 4, _reals(12)),
+    "rows of data behind pointers": (
+        3,
+        np.array([0, 2, 2, 5], np.int32),
+        _ints(5, low=0, high=3),
+        _reals(6),
+        _reals(3),
+        _zeros(3),
+    ),
+    "memset and memcpy": (4, 5, _reals(4, 5), _reals(4, 5), _ints(4), _ints(4, dtype=np.uint8)),
+    "structures set and copied": (4, _reals(3)),
     "matrix": (3, 5, _reals(3, 5), _zeros(5, 3)),
     "static const restrict": (4, _reals(4, 4), _zeros(4)),
     "sizes after the array": (4, _zeros(4, 9)),
@@ -216,3 +250,20 @@ def test_compiled(case: Case) -> None:
             assert_same_bits(value, wanted, name)
     if expected is not None:
         assert_same_bits(found, np.asarray(expected, found.dtype), "result")
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("pointers that count", "y[p_] = 2.0 * x[p_]"),
+        ("pointers that step by rows", "a[i, k] * b[k, j]"),
+        ("counter", "y[i, j] = x[i, j] + float64(int32(j))"),
+        ("counters of other counters", ""),
+    ],
+)
+def test_what_counts_needs_no_memory(title: str, shown: str) -> None:
+    """Counters and offsets of pointers are polynomials of the iterators: no iteration waits for one."""
+    (case,) = (each for each in CASES if each.title == title)
+    loops = str(load(case.text + "\n", scop="function").f.function.loops)
+    assert shown in loops
+    assert not re.search(r"\b(k|l|p_at|q_at|y_at|c_at)\[\(\)\]", loops)

@@ -37,15 +37,40 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "bit-fields",
         "a : 3",
     ),
-    "moved pointer": (
-        "void f(int n, int *p) { while (n-- > 0) *p++ = 0; }",
-        "a pointer that its function moves",
-        "p)",
+    "pointer into another array": (
+        "void f(int n, int *p, int *r) { int *q = p; *q++ = 1; q = r; *q = 2; }",
+        "into one array and later into another",
+        "q = r",
     ),
-    "pointer that moves": (
-        "void f(int n, int *p) { int *q = p; q = p + 1; *q = 2; }",
-        "points somewhere already",
-        "q = p",
+    "pointers into two arrays": (
+        "void f(int n, int *p, int *r) { while (p < r) *p++ = 0; }",
+        "not seen that they point into one array",
+        "p < r",
+    ),
+    "address that moves": (
+        "void f(int n, int *r) { int x = 0; int *p = &x; p++; r[0] = *p; }",
+        "is the address of x alone, and moves",
+        "p = &x",
+    ),
+    "memmove within an array": (
+        "void f(int n, int *p) { memmove(p + 1, p, n * sizeof(int)); }",
+        "memmove copies within p",
+        "memmove(",
+    ),
+    "memset of floating-point numbers": (
+        "void f(int n, float *p) { memset(p, 1, n * sizeof(float)); }",
+        "memset fills bytes",
+        "memset(",
+    ),
+    "bytes that are no elements": (
+        "void f(int n, float *p, float *q) { memcpy(p, q, n); }",
+        "not seen how many elements of type float",
+        "n)",
+    ),
+    "product of sizes": (
+        "void f(int n, int m, int *p) { int t[n * m]; for (int i = 0; i < n; i++) t[i * i] = p[i]; p[0] = t[0]; }",
+        "a size of t is a product",
+        "t[n * m]",
     ),
     "pointers in memory": (
         "void f(int n, double **A) { A[0][0] = 1; }",

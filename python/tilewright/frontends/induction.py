@@ -282,11 +282,26 @@ class _Pass:
                 step = self.steps(loop, before, varying, facts).get(name)
                 by = 0 if step is None or step.only_if else step.of.get((), 0)
                 if step is not None and step.of == {(): by} and reaches(sign, by):
+                    if sign == "!=" and not self.meets(loop, by, known, facts):
+                        continue
                     if not self.asked:
                         self.taken.add(iterator.name)
                         self.changed = True
                     return replace(loop, step=by), name
         return None, ""
+
+    def meets(self, loop: tree.For, by: int, known: _Known, facts: tuple[str, ...]) -> bool:
+        """Whether a counter that goes on until it equals the stop does not begin behind it. If nothing
+        else ends the loop, that would be a program without an end, or without a meaning."""
+        leaves = (tree.Break, tree.Return)
+        if not any(isinstance(each, leaves) for each in tree.walk(loop.body)):
+            return True
+        start, stop = self.value_of(loop.start, known), self.value_of(loop.stop, known)
+        if start is None or stop is None:
+            return False
+        distance = affine_text(scaled(added(stop.of, scaled(start.of, -1)), by))
+        conditions = _together(start.only_if, stop.only_if, (f"{distance} >= 0",))
+        return distance is not None and self.hold(conditions, facts)
 
     def free_name(self, wanted: str) -> str:
         """A name for the iterator that takes a scalar's place."""

@@ -77,7 +77,7 @@ def leaving_unless(test: Test, location: tree.Location) -> tree.If:
 
 def reaches(sign: str, step: int) -> bool:
     """Whether a number that is changed by a step comes to where a comparison with a bound fails. Of `!=`
-    that is so if it starts on the right side; else C's loop has no meaning, and others have no end."""
+    that is so if it does not start behind the bound."""
     if sign == "!=":
         return abs(step) == 1
     return step > 0 if sign in ("<", "<=") else sign in (">", ">=") and step < 0

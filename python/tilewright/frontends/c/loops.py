@@ -192,6 +192,8 @@ class Loops(LoopEnds):
         changed |= {n for each in shape.others for n in assigned_names(each)}
         if of is None or shape.name in changed or not self._invariant(shape, node, changed):
             return False
+        if self._meets_or_leaves(shape, node):
+            return False
         for each in shape.before:
             if isinstance(each, c_ast.Decl):
                 self.declare_local(each)
@@ -203,6 +205,19 @@ class Loops(LoopEnds):
             return False
         self._write(node, shape, of, start, stop, promise, label)
         return True
+
+    @staticmethod
+    def _meets_or_leaves(shape: LoopShape, node: Any) -> bool:
+        """Whether the loop goes on until its iterator equals a bound, unless something else ends it: then
+        it has a meaning also if the iterator starts behind that bound."""
+        if all(sign != "!=" for sign, _ in shape.bounds):
+            return False
+        jumps = (c_ast.Break, c_ast.Return, c_ast.Goto)
+        return (
+            len(shape.bounds) > 1
+            or bool(shape.others)
+            or any(isinstance(each, jumps) for each in nodes(node.stmt))
+        )
 
     def _iterator_type(self, shape: LoopShape) -> Number | None:
         if shape.declared is not None:

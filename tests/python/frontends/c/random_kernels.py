@@ -267,6 +267,60 @@ class Kernel:
         return f"{pad}for ({head}) {{\n{body}{pad}}}\n{after}"
 
 
+class CountingKernel(Kernel):
+    """One whose scalars and pointers count: steps in loops, under conditions, by other counters."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        counters = "  int o = 0;\n  long v = 2;\n  unsigned long u = 1;\n"
+        self.text = self.text.replace("  int p, q,", f"{counters}  int p, q,", 1)
+
+    def subscript(self) -> str:
+        if self.draw.random() < 0.4:
+            return f"({self.draw.choice(['o', 'v', 'u', 'o + v', 'o - 1', '2 * v'])}) & {SIZE - 1}"
+        return super().subscript()
+
+    def statement(self, depth: int) -> str:
+        draw, pad = self.draw, "  " * depth
+        kind = draw.randrange(8)
+        if kind == 0:
+            return f"{pad}{draw.choice(['o++;', 'o += 2;', 'v--;', '++u;', 'v += o;', 'o = v;', 'u += 3;'])}\n"
+        if kind == 1:
+            iterators = "".join(f" + {each}" for each in self.iterators)
+            return f"{pad}{draw.choice(['o = 0;', 'v = n;', f'o = 1{iterators};', 'u = 5;'])}\n"
+        if kind == 2 and depth < 4:
+            return self.pointer(depth)
+        if kind == 3 and depth < 4:
+            self.count += 1
+            name, sign = f"c{self.count}", draw.choice(["<", "<=", "!="])
+            step = f"{pad}  {draw.choice(['', f'if ({self.condition(1)}) break; '])}{name}++;\n"
+            parts = [step, self.statement(depth + 1)]
+            draw.shuffle(parts)
+            head = f"{pad}{{ int {name} = {draw.randrange(2)}; while ({name} {sign} n - 1 && {name} < 6) {{\n"
+            return f"{head}{''.join(parts)}{pad}}} e[0] += {name}; }}\n"
+        return super().statement(depth)
+
+    def pointer(self, depth: int) -> str:
+        """A loop that walks an array, forwards, backwards or as long as data say."""
+        draw, pad = self.draw, "  " * depth
+        self.count += 1
+        array = draw.choice("abcdeghx")
+        of, name = ARRAYS[array][0], f"p{self.count}"
+        value = self.real(1) if array in "hx" else self.integer(1)
+        start, head, element = draw.choice(
+            [
+                (array, f"; {name} < {array} + n; {name}++", f"*{name}"),
+                (f"{array} + n", f"; {name} != {array};", f"*--{name}"),
+                (array, f"int i{self.count} = 0; i{self.count} < n; i{self.count}++", f"*{name}++"),
+                (f"{array} + n - 1", f"; {name} >= {array}; {name} -= 2", f"{name}[0]"),
+                (array, f"; {name} < {array} + 7; ++{name}", f"{name}[1]"),
+            ]
+        )
+        skip = f"if ({self.condition(1)}) break; " if draw.random() < 0.3 and "++" in head else ""
+        inner = f"{pad}  {skip}{element} {draw.choice(['=', '+='])} {value};\n"
+        return f"{pad}{{ {of} *{name} = {start}; for ({head}) {{\n{inner}{pad}}} o += {name} - {array}; }}\n"
+
+
 def arguments(seed: int) -> list[object]:
     """What a kernel is called with."""
     draw = np.random.default_rng(seed)

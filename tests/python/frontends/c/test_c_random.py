@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from c_oracle import assert_same_bits, check, compiled, copies, run_c
-from random_kernels import Kernel, arguments
+from random_kernels import CountingKernel, Kernel, arguments
 
 import tilewright as tw
 
@@ -15,20 +15,22 @@ EACH, COMPILED = 20, 6
 WRAPPING = ("-fwrapv",)
 
 
-@pytest.mark.parametrize("block", range(10))
-def test_translation(block: int) -> None:
+@pytest.mark.parametrize("of", [Kernel, CountingKernel])
+@pytest.mark.parametrize("block", range(7))
+def test_translation(block: int, of: type[Kernel]) -> None:
     seeds = range(EACH * block, EACH * block + EACH)
-    kernels = [Kernel(seed) for seed in seeds]
+    kernels = [of(seed) for seed in seeds]
     text = "".join(kernel.text for kernel in kernels)
     module, library = tw.c.load(text, scop="function"), compiled(text, WRAPPING)
     for seed, kernel in zip(seeds, kernels, strict=True):
         check(module, library, kernel.name, arguments(seed))
 
 
-@pytest.mark.parametrize("block", range(4))
-def test_compiled(block: int) -> None:
+@pytest.mark.parametrize("of", [Kernel, CountingKernel])
+@pytest.mark.parametrize("block", range(3))
+def test_compiled(block: int, of: type[Kernel]) -> None:
     seeds = range(1000 + COMPILED * block, 1000 + COMPILED * block + COMPILED)
-    kernels = [Kernel(seed) for seed in seeds]
+    kernels = [of(seed) for seed in seeds]
     text = "".join(kernel.text for kernel in kernels)
     module, library = tw.c.load(text, scop="function"), compiled(text, WRAPPING)
     taken = 0

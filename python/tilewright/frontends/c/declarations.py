@@ -293,7 +293,7 @@ class Declarations(Loops):
         if not isinstance(entity, PointerVariable):
             return None
         here = self.place(node)
-        if entity.moves and entity.address is not None:
+        if entity.moves:
             self._point(entity, node.rvalue, node)
             return _place_of(entity)
         if entity.address is not None:

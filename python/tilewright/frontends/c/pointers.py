@@ -51,7 +51,8 @@ class Pointers(Declarators):
             )
         if pointer.moved is None:
             pointer.moved = Storage(f"{pointer.name}_at", LONG, here)
-            self.scope.names[f"{pointer.name} at"] = pointer.moved  # it ends with the block
+            block = self.scope.where(pointer.name) or self.scope
+            block.names[f"{pointer.name} at"] = pointer.moved  # it ends with the pointer
             pointer.address = replace(address, offset=integer(0))
         elif pointer.address is None or pointer.address.place != address.place:
             refuse(

@@ -85,12 +85,15 @@ class Scope:
 
     def find(self, name: str) -> Entity | None:
         """What a name means here."""
+        scope = self.where(name)
+        return None if scope is None else scope.names[name]
+
+    def where(self, name: str) -> Scope | None:
+        """The block whose declaration of a name counts here."""
         scope: Scope | None = self
-        while scope is not None:
-            if name in scope.names:
-                return scope.names[name]
+        while scope is not None and name not in scope.names:
             scope = scope.outer
-        return None
+        return scope
 
     def find_tag(self, tag: str) -> CType | None:
         """The structure or enumeration of that tag."""

@@ -58,6 +58,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "pointer that a function moves": (4, 5, _reals(20), _reals(5)),
     "pointer under a condition": (9, _ints(9), _ints(10)),
     "pointer that is set again": (4, _ints(4)),
+    "pointer that is set in a loop": (6, _reals(7, dtype=np.float32)),
     "counter": (3, 4, _reals(12), _zeros(12)),
     "counter behind loops": (3, 4, _zeros(12)),
     "counter under a condition": (9, _ints(9), _ints(10)),

@@ -2,6 +2,8 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/existing.h"
+#include "algorithm/expression_key.h"
+#include "algorithm/predicates.h"
 #include "algorithm/reductions.h"
 #include "hardware/processor.h"
 #include "polyhedral/interruption.h"
@@ -34,6 +36,35 @@ bool asks_elements(const ExprPtr &condition) {
   });
 }
 
+bool is_same(const ExpressionKey &key, const ExprPtr &other) {
+  const ExpressionKey others = key_of(other);
+  return !key.text.empty() && others.text == key.text && others.iterators == key.iterators;
+}
+
+/// Does it read the computation, itself or by views that show it? `seen`: those that were asked.
+bool reads_itself(const ExprPtr &value, const Computation &computation,
+                  std::set<const Computation *> &seen) {
+  bool found = false;
+  visit(value, [&](const ExprPtr &node) {
+    if (node->kind != ExprKind::Access || found) {
+      return;
+    }
+    const Computation &producer = *node->producer;
+    found = producer.name == computation.name;
+    if (!found && producer.is_view && seen.insert(&producer).second) {
+      found = std::any_of(producer.pieces.begin(), producer.pieces.end(), [&](const Piece &piece) {
+        return reads_itself(piece.value, computation, seen);
+      });
+    }
+  });
+  return found;
+}
+
+bool reads_itself(const ExprPtr &value, const Computation &computation) {
+  std::set<const Computation *> seen;
+  return reads_itself(value, computation, seen);
+}
+
 } // namespace
 
 Shape::Shape(const Computation &computation) : space_(instance_space(computation)) {
@@ -44,6 +75,11 @@ Shape::Shape(const Computation &computation) : space_(instance_space(computation
     const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
     const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
     simple_ = simple_ && !condition;
+    note_chosen(condition);
+    if (const ExprPtr update = update_of(value, computation)) {
+      collect(update, computation.name);
+      continue;
+    }
     if (terms != nullptr && terms->predicate) {
       has_condition_ = true;
       simple_ = simple_ && asks_elements(terms->predicate);
@@ -66,6 +102,58 @@ Shape::Shape(const Computation &computation) : space_(instance_space(computation
   extents_.assign(space_.iterators.size(), std::nullopt);
   for (size_t d = 0; d < extents_.size(); ++d) {
     extents_[d] = constant_extent(d);
+  }
+}
+
+ExprPtr Shape::update_of(const ExprPtr &value, const Computation &computation) {
+  if (value->kind != ExprKind::Select || !reads_itself(value->operands[2], computation)) {
+    return nullptr;
+  }
+  const ExprPtr &before = value->operands[2];
+  const ExpressionKey key = key_of(before);
+  std::vector<ExprPtr> conditions;
+  ExprPtr update = value;
+  while (update->kind == ExprKind::Select && is_same(key, update->operands[2])) {
+    conditions.push_back(update->operands[0]);
+    update = update->operands[1];
+  }
+  std::for_each(conditions.begin(), conditions.end(), [&](const auto &each) { note_chosen(each); });
+  if (chosen_.empty()) {
+    return nullptr;
+  }
+  leave_out(before, update);
+  return update;
+}
+
+void Shape::leave_out(const ExprPtr &read, const ExprPtr &value) {
+  const ExpressionKey key = key_of(read);
+  visit(value, [&](const ExprPtr &node) {
+    if (node->kind == read->kind && is_same(key, node)) {
+      collected_.insert(node.get());
+    }
+  });
+}
+
+void Shape::note_chosen(const ExprPtr &condition) {
+  for (const ExprPtr &part : conjuncts_of(condition)) {
+    if (part->kind != ExprKind::Binary || part->op != Op::Eq) {
+      continue;
+    }
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      ExprPtr left = part->operands[side];
+      while (left->kind == ExprKind::Cast) {
+        left = left->operands[0];
+      }
+      bool reads = false;
+      bool is_apart = left->kind == ExprKind::Iterator;
+      visit(part->operands[1 - side], [&](const ExprPtr &node) {
+        reads = reads || node->kind == ExprKind::Access;
+        is_apart = is_apart && !(node->kind == ExprKind::Iterator && node->name == left->name);
+      });
+      if (reads && is_apart) {
+        chosen_.insert(left->name);
+      }
+    }
   }
 }
 

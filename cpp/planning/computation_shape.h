@@ -33,6 +33,13 @@ public:
   /// Does a condition on indices, as that of a padded operand, depend on the iterator?
   bool is_tested(size_t iterator) const { return tested_.contains(space_.iterators[iterator]); }
 
+  /// Do data choose one value of the iterator for each of the iterations around it, as in
+  ///     S[i, x] = x[i] where x == p[i], and else what stood there before?
+  /// In place that is one iteration, and no loop to have vectors, threads or tiles.
+  bool is_chosen(size_t iterator) const { return chosen_.contains(space_.iterators[iterator]); }
+  /// The innermost iterator of the results is chosen.
+  bool is_scattered() const { return rank() > 0 && is_chosen(rank() - 1); }
+
   /// How many values the state of a fold has; 0 of other computations.
   size_t states() const { return states_; }
   /// May the terms of the reduction be grouped, and then combined in any order, too?
@@ -69,12 +76,19 @@ public:
 private:
   void collect(const ExprPtr &root, const std::string &own);
   void collect_values(const ExprPtr &node, const std::string &own, bool conditional);
+  /// Of a value that leaves an element as it is unless data choose it, by conditions one within the
+  /// other: what the element becomes. Else null.
+  ExprPtr update_of(const ExprPtr &value, const Computation &computation);
+  void note_chosen(const ExprPtr &condition);
+  /// Nothing is said of what `value` reads as `read` does.
+  void leave_out(const ExprPtr &read, const ExprPtr &value);
   void collect_choice(const ExprPtr &choice, const std::string &own);
   std::optional<std::int64_t> constant_extent(size_t iterator) const;
 
   InstanceSpace space_;
   std::vector<Access> reads_;
   std::set<std::string> tested_;
+  std::set<std::string> chosen_;
   std::set<const Expr *> collected_; ///< whose values were looked at
   std::vector<std::optional<std::int64_t>> extents_;
   std::int64_t largest_bytes_ = 1;

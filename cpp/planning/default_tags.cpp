@@ -57,6 +57,10 @@ public:
     const auto long_enough = [&](size_t iterator) {
       return shape_.extent(iterator).value_or(lanes) >= lanes;
     };
+    if (shape_.is_scattered()) {
+      scatter_rows(lanes);
+      return;
+    }
     const size_t column = shape_.rank() - 1;
     if (shape_.rank() > 0 && shape_.has_border()) {
       little_ = little_for_borders;
@@ -68,8 +72,8 @@ public:
                             : reduce(column, lanes);
       return;
     }
-    if (shape_.rank() > 1 && shape_.reduced() == 0 && shape_.is_transposition(column - 1, column) &&
-        long_enough(column)) {
+    if (shape_.rank() > 1 && shape_.reduced() == 0 && !shape_.is_chosen(column - 1) &&
+        shape_.is_transposition(column - 1, column) && long_enough(column)) {
       const std::string i = shape_.name(column - 1);
       const std::string j = shape_.name(column);
       give("split", {i, transposed_rows});
@@ -108,11 +112,22 @@ public:
           shape_.reduced() > 0 &&
           isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, static_cast<unsigned>(outer),
                                    static_cast<unsigned>(shape_.reduced())) != isl_bool_false;
-      if (loop.tag.tag != Tag::Sequential || reduced) {
+      if (loop.tag.tag != Tag::Sequential || reduced || is_chosen(loop)) {
         return false; // what is inside of these is not worth threads
       }
       if (choice-- == 0) {
         parallelize_fold(computation_, loop.name);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Has the loop one iteration that data choose?
+  bool is_chosen(const LoopDimension &loop) const {
+    for (size_t d = 0; d < shape_.rank(); ++d) {
+      if (shape_.is_chosen(d) && isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in,
+                                                          static_cast<unsigned>(d), 1) != 0) {
         return true;
       }
     }
@@ -133,6 +148,22 @@ private:
   void give_to(const std::string &computation, const std::string &command,
                std::vector<Argument> arguments) {
     mapping_ = mapping_.with({computation, command, std::move(arguments), {}});
+  }
+
+  /// Rows that data choose: the elements of a row lie side by side.
+  void scatter_rows(std::int64_t lanes) {
+    size_t column = shape_.rank() - 1;
+    std::vector<Argument> order;
+    for (; column > 0 && shape_.is_chosen(column); --column) {
+      order.insert(order.begin(), shape_.name(column));
+    }
+    if (shape_.is_chosen(column) || shape_.reduced() > 0 || !shape_.all_contiguous(column) ||
+        !shape_.any_contiguous(column) || shape_.extent(column).value_or(lanes) < lanes) {
+      return;
+    }
+    order.emplace_back(shape_.name(column));
+    give("reorder", order);
+    give("vectorize", {shape_.name(column), lanes});
   }
 
   /// A fold that takes its terms in order runs for several results at a time.

@@ -288,6 +288,10 @@ private:
       return "it has no loop, or reads at computed subscripts, or computes with what vectors do "
              "not have";
     }
+    if (shape.is_scattered()) {
+      return "data choose the element along " + shape.name(shape.rank() - 1) +
+             " that an iteration writes";
+    }
     const size_t column = shape.rank() - 1;
     if (shape.rank() > 0 && shape.extent(column).value_or(shape.lanes()) < shape.lanes()) {
       return "its innermost loop is shorter than a vector";

@@ -57,7 +57,7 @@ std::optional<std::vector<Command>> vector_commands(const Mapping &mapping,
                                                     const std::string &computation,
                                                     const Shape &shape, size_t shared) {
   const std::vector<LoopDimension> &loops = mapping.time_space(computation).dimensions;
-  if (shape.rank() == 0 || shape.states() > 0) {
+  if (shape.rank() == 0 || shape.states() > 0 || shape.is_scattered()) {
     return std::nullopt;
   }
   const size_t column = shape.rank() - 1;
@@ -106,7 +106,7 @@ LegalMapping with_inner_loops(const LegalMapping &before, const std::vector<std:
                                      " iterations inside of the loops of the recurrence"});
     }
     const std::vector<LoopDimension> &loops = now.mapping.time_space(name).dimensions;
-    const bool has_inner = loops.size() > shared + 1;
+    const bool has_inner = loops.size() > shared + (shape.is_scattered() ? 2 : 1);
     if (!has_inner || loops[shared].tag.tag != Tag::Sequential) {
       continue;
     }

@@ -170,13 +170,11 @@ def _by_number(name: str, value: Affine, divisor: int) -> Affine | None:
             return value.plus(_divided(value, divisor), -divisor)
     if name not in ("truncated_divide", "fmod"):
         return None
-    quotient = (
-        Affine({}, int(value.constant / divisor))
-        if not value.terms
-        else _atom(
-            f"(({value}) >= 0 ? floor(({value})/{divisor}) : -floor(({value.times(-1)})/{divisor}))"
-        )
-    )
+    if value.terms:  # towards zero: one of the two is 0
+        up = f"min(0, -floor(({value.times(-1)})/{divisor}))"
+        quotient = Affine({f"max(0, floor(({value})/{divisor}))": 1, up: 1})
+    else:
+        quotient = Affine({}, int(value.constant / divisor))
     return quotient if name == "truncated_divide" else value.plus(quotient, -divisor)
 
 

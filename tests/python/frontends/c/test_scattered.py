@@ -1,0 +1,87 @@
+"""Elements that data choose, under the schedule that is found: an iteration writes one of them, in place, and no
+loop looks for it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+N, M = 70, 40
+_DRAW = np.random.default_rng(3)
+PLACES = _DRAW.integers(0, N, N).astype(np.int32)
+ROWS = _DRAW.standard_normal((N, M)).astype(np.float32)
+VALUES = _DRAW.standard_normal(N).astype(np.float32)
+
+
+def _added(out: np.ndarray, values: np.ndarray) -> np.ndarray:
+    for place, value in zip(PLACES, values, strict=True):
+        out[place] += value
+    return out
+
+
+def _packed() -> np.ndarray:
+    kept = VALUES[VALUES > 0]
+    return np.concatenate([kept, np.zeros(N - len(kept), np.float32)])
+
+
+CASES = {
+    "histogram": (
+        "void f(int n, const int *restrict p, int *restrict y) { for (int i = 0; i < n; i++) y[p[i]]++; }",
+        (N, PLACES, np.zeros(N, np.int32)),
+        np.bincount(PLACES, minlength=N).astype(np.int32),
+    ),
+    "elements": (
+        "void f(int n, const int *restrict p, const float *restrict x, float *restrict y) {"
+        " for (int i = 0; i < n; i++) y[p[i]] += x[i]; }",
+        (N, PLACES, VALUES, np.zeros(N, np.float32)),
+        _added(np.zeros(N, np.float32), VALUES),
+    ),
+    "rows": (
+        "void f(int n, int m, const int *restrict p, const float x[restrict n][m], float y[restrict n][m]) {"
+        " for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[p[i]][j] += x[i][j]; }",
+        (N, M, PLACES, ROWS, np.zeros((N, M), np.float32)),
+        _added(np.zeros((N, M), np.float32), ROWS),
+    ),
+    "rows that are set": (
+        "void f(int n, int m, const int *restrict p, const float x[restrict n][m], float y[restrict n][m]) {"
+        " for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[p[i]][j] = x[p[i]][j] + 1; }",
+        (N, M, PLACES, ROWS, ROWS.copy()),
+        np.where(np.isin(np.arange(N), PLACES)[:, None], ROWS + 1, ROWS).astype(np.float32),
+    ),
+    "packed": (
+        "void f(int n, const float *restrict x, float *restrict y) { int k = 0;"
+        " for (int i = 0; i < n; i++) if (x[i] > 0) y[k++] = x[i]; }",
+        (N, VALUES, np.zeros(N, np.float32)),
+        _packed(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_loop_looks_for_the_element(name: str) -> None:
+    text, arguments, expected = CASES[name]
+    function = tw.c.load(text, scop="function").f
+    function.auto_schedule()
+    given = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+    function(*given)
+    np.testing.assert_array_equal(given[-1], expected)
+    loops = str(function.function.loops)
+    assert not re.search(r"for x0", loops)
+    assert not re.search(r"for x0\d* in .*(parallel|vector)", loops)
+
+
+def test_rows_are_vectors() -> None:
+    """A row that data choose is written by vectors, and its place is read once."""
+    function = tw.c.load(CASES["rows"][0], scop="function").f
+    function.auto_schedule()
+    loops = str(function.function.loops)
+    assert re.search(r"for j1 in .*# vector\(16\)\n +y\[x0, 16 \* j0 \+ j1\] = ", loops)
+    assert loops.index("x0 = int64(p[i])") < loops.index("for j0")
+    assert "data choose" not in str(function.explain())
+    alone = tw.c.load(CASES["elements"][0], scop="function").f
+    alone.auto_schedule()
+    assert "data choose the element along x0 that an iteration writes" in str(alone.explain())

@@ -7,14 +7,24 @@ taken not to overflow, as in pet (PENCIL report, INRIA RT-0457, section 3.3).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import tree
 
-__all__ = ["Affine", "Scope", "affine_of", "condition_of"]
+__all__ = [
+    "Affine",
+    "Scope",
+    "affine_of",
+    "compared",
+    "condition_of",
+    "divided",
+    "itself",
+    "remainder",
+]
 
 _COMPARISONS = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "=", "!=": "!="}
 _EXTREMA = {"minimum": "min", "fmin": "min", "maximum": "max", "fmax": "max"}
@@ -55,6 +65,62 @@ def _atom(text: str) -> Affine:
     return Affine({text: 1})
 
 
+class _Choice(str):
+    """A term that is one of two values, as isl's text of functions has it. Comparisons are written out for
+    both of them, as isl's text has no choices there."""
+
+    condition: str
+    first: Affine
+    second: Affine
+
+
+def _choice_of(condition: str, first: Affine, second: Affine) -> Affine:
+    choice = _Choice(f"({condition} ? ({first}) : ({second}))")
+    choice.condition, choice.first, choice.second = condition, first, second
+    return _atom(choice)
+
+
+def _choice_in(*values: Affine) -> _Choice | None:
+    found = (term for value in values for term in value.terms if isinstance(term, _Choice))
+    return next(found, None)
+
+
+def _decided(value: Affine, choice: _Choice, taken: Affine) -> Affine:
+    """The value if the choice is decided."""
+    coefficient = value.terms.get(choice, 0)
+    rest = {term: each for term, each in value.terms.items() if term != choice}
+    return Affine(rest, value.constant).plus(taken, coefficient)
+
+
+def _of_parts(make: Callable[..., Affine], *values: Affine) -> Affine:
+    """A function of values: where there is a choice in them, the choice of the function's values."""
+    choice = _choice_in(*values)
+    if choice is None:
+        return make(*values)
+    first, second = (
+        _of_parts(make, *(_decided(value, choice, taken) for value in values))
+        for taken in (choice.first, choice.second)
+    )
+    return _choice_of(choice.condition, first, second)
+
+
+def compared(first: Affine, sign: str, second: Affine) -> str:
+    """A comparison as isl text.
+
+    Args:
+        first, second: what is compared.
+        sign: as isl has it.
+    """
+    choice = _choice_in(first, second)
+    if choice is None:
+        return f"{first} {sign} {second}"
+    holds, fails = (
+        compared(_decided(first, choice, taken), sign, _decided(second, choice, taken))
+        for taken in (choice.first, choice.second)
+    )
+    return f"((({choice.condition}) and ({holds})) or ((not ({choice.condition})) and ({fails})))"
+
+
 @dataclass(frozen=True)
 class Scope:
     """What names mean at a place of the program.
@@ -66,6 +132,18 @@ class Scope:
 
     variables: Mapping[str, str]
     known: Mapping[str, Affine]
+
+
+class _Names(dict[str, str]):
+    """Names that mean themselves."""
+
+    def get(self, name: str, default: object = None) -> str:
+        return name
+
+
+def itself() -> Scope:
+    """The scope in which iterators and parameters have their own names, and scalars no known value."""
+    return Scope(_Names(), {})
 
 
 def _integral(dtype: np.dtype) -> bool:
@@ -119,10 +197,26 @@ def _chosen(expression: tree.Select, scope: Scope) -> Affine | None:
     second = affine_of(expression.if_false, scope)
     if condition is None or first is None or second is None:
         return None
-    bare = condition.removeprefix("(").removesuffix(")")
-    if "and" in bare or "or" in bare or "not" in bare or "(" in bare:
+    extremum = _extremum(expression.condition, first, second, scope)
+    if extremum is not None:
+        return extremum
+    words = set(re.findall(r"[a-z]+", condition))
+    if words & {"and", "or", "not"}:
         return None  # isl's text has single comparisons there only
-    return _atom(f"({bare} ? ({first}) : ({second}))")
+    return _choice_of(condition.removeprefix("(").removesuffix(")"), first, second)
+
+
+def _extremum(
+    condition: tree.Expression, first: Affine, second: Affine, scope: Scope
+) -> Affine | None:
+    """The choice of `a < b ? a : b` as the smaller one, and its like."""
+    if not isinstance(condition, tree.Operation) or condition.name not in ("<", "<=", ">", ">="):
+        return None
+    left, right = (affine_of(operand, scope) for operand in condition.operands)
+    if left is None or right is None or {str(left), str(right)} != {str(first), str(second)}:
+        return None
+    name = "min" if (condition.name in ("<", "<=")) == (str(left) == str(first)) else "max"
+    return _of_parts(lambda a, b: _atom(f"{name}({a}, {b})"), first, second)
 
 
 def _operation(expression: tree.Operation, scope: Scope) -> Affine | None:
@@ -147,35 +241,45 @@ def _operation(expression: tree.Operation, scope: Scope) -> Affine | None:
         case "<<" if not second.terms and 0 <= second.constant < 62:
             return first.times(1 << second.constant)
         case ">>" if not second.terms and 0 <= second.constant < 62:
-            return _divided(first, 1 << second.constant)
+            return divided(first, 1 << second.constant)
         case name if name in _EXTREMA:
-            return _atom(f"{_EXTREMA[name]}({first}, {second})")
+            word = _EXTREMA[name]
+            return _of_parts(lambda a, b: _atom(f"{word}({a}, {b})"), first, second)
     if second.terms or second.constant <= 0:
         return None
     return _by_number(expression.name, first, second.constant)
 
 
-def _divided(value: Affine, divisor: int) -> Affine:
+def divided(value: Affine, divisor: int) -> Affine:
+    """The quotient, rounded down."""
     if not value.terms:
         return Affine({}, value.constant // divisor)
-    return _atom(f"floor(({value})/{divisor})")
+    return _of_parts(lambda each: _atom(f"floor(({each})/{divisor})"), value)
+
+
+def remainder(value: Affine, divisor: int) -> Affine:
+    """What is left of the value when it is divided, from 0 to below the divisor."""
+    return value.plus(divided(value, divisor), -divisor)
 
 
 def _by_number(name: str, value: Affine, divisor: int) -> Affine | None:
     """Quotients and remainders, rounded down or towards zero."""
     match name:
         case "//":
-            return _divided(value, divisor)
+            return divided(value, divisor)
         case "%":
-            return value.plus(_divided(value, divisor), -divisor)
+            return remainder(value, divisor)
     if name not in ("truncated_divide", "fmod"):
         return None
-    if value.terms:  # towards zero: one of the two is 0
-        up = f"min(0, -floor(({value.times(-1)})/{divisor}))"
-        quotient = Affine({f"max(0, floor(({value})/{divisor}))": 1, up: 1})
-    else:
-        quotient = Affine({}, int(value.constant / divisor))
+    quotient = _of_parts(lambda each: _towards_zero(each, divisor), value)
     return quotient if name == "truncated_divide" else value.plus(quotient, -divisor)
+
+
+def _towards_zero(value: Affine, divisor: int) -> Affine:
+    if not value.terms:
+        return Affine({}, int(value.constant / divisor))
+    up = f"min(0, -floor(({value.times(-1)})/{divisor}))"  # one of the two is 0
+    return Affine({f"max(0, floor(({value})/{divisor}))": 1, up: 1})
 
 
 def condition_of(expression: tree.Expression, scope: Scope) -> str | None:
@@ -190,7 +294,7 @@ def condition_of(expression: tree.Expression, scope: Scope) -> str | None:
             return "1 = 1" if expression.value else "1 = 0"
         case tree.Convert() if expression.dtype.kind == "b":
             value = affine_of(expression.value, scope)
-            return None if value is None or _chooses(value) else f"({value}) != 0"
+            return None if value is None else compared(value, "!=", Affine())
         case tree.Select():
             return _choice(expression, scope)
         case tree.Operation():
@@ -224,11 +328,6 @@ def _comparison(expression: tree.Operation, scope: Scope) -> str | None:
     if expression.name not in _COMPARISONS or not all(_integral(o.dtype) for o in operands):
         return None
     first, second = (affine_of(operand, scope) for operand in operands)
-    if first is None or second is None or _chooses(first) or _chooses(second):
+    if first is None or second is None:
         return None
-    return f"({first} {_COMPARISONS[expression.name]} {second})"
-
-
-def _chooses(value: Affine) -> bool:
-    """Is there a choice in it, which isl's text does not have inside of comparisons?"""
-    return any("?" in term for term in value.terms)
+    return f"({compared(first, _COMPARISONS[expression.name], second)})"

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ..sets.values import Set
+from .affine import Affine, affine_of, compared, condition_of, itself
 from .tree import Convert, Expression, For, Literal, Location, Operation, Variable, plain
 
 __all__ = [
     "Polynomial",
     "added",
+    "affine_index",
     "affine_text",
     "condition_text",
     "exclude_each_other",
@@ -25,9 +27,11 @@ __all__ = [
     "quotient",
     "scaled",
     "tree_of",
+    "with_numbers",
 ]
 
 _INDEX = np.dtype(np.int64)
+_WORDS = {"and", "or", "not", "mod", "floor", "min", "max"}
 
 # Products of names -> coefficient. The empty product is the constant.
 Polynomial = dict[tuple[str, ...], int]
@@ -35,23 +39,30 @@ Polynomial = dict[tuple[str, ...], int]
 
 def loop_bounds(loop: For) -> list[str]:
     """What a loop says of its iterator, as isl text: as far as it is affine."""
-    start, stop = polynomial(loop.start), polynomial(loop.stop)
-    name, found = loop.iterator.name, []
-    low, high = (start, stop) if loop.step > 0 else (stop, start)
-    if (text := affine_text(low)) is not None:
-        found.append(f"{name} >= {text}" if loop.step > 0 else f"{name} > {text}")
-    if (text := affine_text(high)) is not None:
-        found.append(f"{name} < {text}" if loop.step > 0 else f"{name} <= {text}")
+    iterator = Affine({loop.iterator.name: 1})
+    start, stop = affine_of(loop.start, itself()), affine_of(loop.stop, itself())
+    found = []
+    if start is not None:
+        found.append(compared(iterator, ">=" if loop.step > 0 else "<=", start))
+    if stop is not None:
+        found.append(compared(iterator, "<" if loop.step > 0 else ">", stop))
     return found
 
 
 def condition_text(condition: Expression) -> str:
-    """An affine comparison as isl text, or ""."""
-    if not isinstance(condition, Operation) or condition.name not in ("<", "<=", ">", ">=", "=="):
-        return ""
-    left, right = (affine_text(polynomial(each)) for each in condition.operands)
-    sign = "=" if condition.name == "==" else condition.name
-    return "" if left is None or right is None else f"{left} {sign} {right}"
+    """An affine condition as isl text, or ""."""
+    return condition_of(condition, itself()) or ""
+
+
+def affine_index(subscript: Expression) -> Affine | None:
+    """A subscript, or a size, as an affine function; None if it is none."""
+    found = polynomial(subscript, index=True)
+    if found is None:
+        return affine_of(subscript, itself())
+    if any(len(key) > 1 for key in found):
+        return None
+    terms = {key[0]: value for key, value in found.items() if key}
+    return Affine(terms, found.get((), 0))
 
 
 def polynomial(expression: Expression, index: bool = False) -> Polynomial | None:
@@ -146,11 +157,15 @@ def tree_of(
 def exclude_each_other(conditions: Iterable[str]) -> bool:
     """Whether no integers meet all of these affine conditions, isl text of iterators and parameters."""
     text = " and ".join(f"({each})" for each in conditions)
-    # isl has words of its own, so that names are numbered for it.
-    names = sorted(set(re.findall(r"[A-Za-z_]\w*", text)) - {"and", "or", "not", "mod"})
-    numbers = {name: f"x{at}" for at, name in enumerate(names)}
-    numbered = re.sub(r"[A-Za-z_]\w*", lambda found: numbers.get(found[0], found[0]), text)
+    numbered, numbers = with_numbers(text)
     return Set(f"{{ [{', '.join(numbers.values())}] : {numbered} }}").is_empty
+
+
+def with_numbers(text: str) -> tuple[str, dict[str, str]]:
+    """isl text with names that are none of isl's own words, and what they stand for: name -> number."""
+    names = sorted(set(re.findall(r"[A-Za-z_]\w*", text)) - _WORDS)
+    numbers = {name: f"x{at}" for at, name in enumerate(names)}
+    return re.sub(r"[A-Za-z_]\w*", lambda found: numbers.get(found[0], found[0]), text), numbers
 
 
 def affine_text(of: Polynomial | None) -> str | None:

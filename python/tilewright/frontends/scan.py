@@ -15,7 +15,7 @@ from itertools import count
 import numpy as np
 
 from . import tree
-from .affine import Affine, Scope, affine_of, condition_of
+from .affine import Affine, Scope, affine_of, compared, condition_of, divided, remainder
 from .names import Names
 from .refusals import refuse
 
@@ -512,17 +512,20 @@ def _at_elements(
 
 def _range(name: str, start: Affine, stop: Affine, step: int) -> tuple[list[str], str]:
     """The values of an iterator, and when each comes."""
+    at = Affine({name: 1})
     if step > 0:
-        constraints = [f"{start} <= {name} < {stop}"]
+        constraints = [compared(start, "<=", at), compared(at, "<", stop)]
         if step == 1:
             return constraints, name
-        constraints.append(f"({name} - ({start})) mod {step} = 0")
-        return constraints, f"{name} = floor(({name} - ({start}))/{step})"
-    constraints = [f"{stop} < {name} <= {start}"]
+        distance = at.plus(start, -1)
+        constraints.append(compared(remainder(distance, step), "=", Affine()))
+        return constraints, f"{name} = {divided(distance, step)}"
+    constraints = [compared(stop, "<", at), compared(at, "<=", start)]
     if step == -1:
         return constraints, f"{name} = -{name}"
-    constraints.append(f"({start} - {name}) mod {-step} = 0")
-    return constraints, f"{name} = floor(({start} - {name})/{-step})"
+    distance = start.plus(at, -1)
+    constraints.append(compared(remainder(distance, -step), "=", Affine()))
+    return constraints, f"{name} = {divided(distance, -step)}"
 
 
 def _written(statements: tuple[tree.Statement, ...]) -> set[str]:

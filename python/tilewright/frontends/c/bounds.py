@@ -17,7 +17,8 @@ import numpy as np
 
 from ...sets.values import Set
 from .. import tree
-from ..polynomials import affine_text, condition_text, loop_bounds, polynomial
+from ..affine import Affine, affine_of, compared, itself, remainder
+from ..polynomials import affine_index, condition_text, loop_bounds, with_numbers
 from ..tree import (
     Expression,
     For,
@@ -52,13 +53,11 @@ def with_bounds(program: tree.Program) -> tree.Program:
             size_name = plain(extent)
             if only_lengths and not (isinstance(size_name, Variable) and size_name.name in lengths):
                 continue
-            at, size = (
-                affine_text(polynomial(subscript, index=True)),
-                affine_text(polynomial(extent)),
-            )
+            at, size = affine_index(subscript), affine_index(extent)
             if at is None or size is None:
                 continue
-            outside = " and ".join([*around, f"({at} < 0 or {at} >= {size})"])
+            below, above = compared(at, "<", Affine()), compared(at, ">=", size)
+            outside = " and ".join([*around, f"({below} or {above})"])
             if outside in seen:
                 continue
             seen.add(outside)
@@ -80,10 +79,11 @@ def _certain(
         match each:
             case For() if not _skips(each.body):
                 bounds = loop_bounds(each)
-                start = affine_text(polynomial(each.start))
-                if abs(each.step) != 1:
-                    bounds.append(f"({each.iterator.name} - ({start})) mod {abs(each.step)} = 0")
-                if start is not None and len(bounds) >= 2:
+                if len(bounds) >= 2:
+                    start = affine_of(each.start, itself())
+                    if start is not None and abs(each.step) != 1:
+                        distance = Affine({each.iterator.name: 1}).plus(start, -1)
+                        bounds.append(compared(remainder(distance, abs(each.step)), "=", Affine()))
                     yield from _certain(each.body, (*around, *bounds))
             case If():
                 condition = condition_text(each.condition)
@@ -134,12 +134,9 @@ def _unconditional(expression: Expression) -> Iterator[Read]:
 def _excluded(program: tree.Program, outside: str, location: Location) -> Expression | None:
     """The condition on parameters that no iteration is outside; None where it says nothing, or more
     than is known without a doubt to be readable."""
-    words = sorted(set(re.findall(r"[A-Za-z_]\w*", outside)) - {"and", "or", "mod"})
-    parameters = [each for each in words if each in program.parameters]
-    numbers = {name: f"x{at}" for at, name in enumerate(words)}
-    text = re.sub(r"[A-Za-z_]\w*", lambda found: numbers.get(found[0], found[0]), outside)
-    iterators = [numbers[each] for each in words if each not in program.parameters]
-    listed = [numbers[each] for each in parameters]
+    text, numbers = with_numbers(outside)
+    listed = [number for name, number in numbers.items() if name in program.parameters]
+    iterators = [number for name, number in numbers.items() if name not in program.parameters]
     wrong = Set(f"[{', '.join(listed)}] -> {{ [{', '.join(iterators)}] : {text} }}").params()
     everything = Set(f"[{', '.join(listed)}] -> {{ : }}")
     valid = everything.subtract(wrong).coalesce()

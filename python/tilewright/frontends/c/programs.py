@@ -16,7 +16,7 @@ from pycparser import c_ast
 
 from .. import tree
 from ..induction import with_counters_known
-from ..polynomials import affine_text, polynomial
+from ..polynomials import affine_index
 from ..tree import Expression, Kill, Literal, Location, Operation, Statement, Variable, plain
 from .bounds import with_bounds
 from .c_types import (
@@ -46,7 +46,7 @@ from .refusals import refuse
 from .scopes import FunctionName, Known, PointerVariable, Scope, Storage, TypeName
 from .scops import Region
 from .state import Frame, fields_of, is_static
-from .values import Address, Place, Value, converted, integer
+from .values import Address, Place, Value, as_index, converted, integer
 
 __all__ = ["Argument", "Translated", "check_file", "translate"]
 
@@ -249,7 +249,7 @@ class _Translation(Inlining):
                 "translation",
                 "use arrays: double A[n][m]",
             )
-        if of.extent is None or affine_text(polynomial(of.extent, index=True)) is None:
+        if of.extent is None or affine_index(of.extent) is None:
             # Of double x[n * m], too, the accesses say what it must have; rows are found in them.
             of = ArrayOf(of.element, self._unknown_extent(node.name), of.restrict)
         inner: CType = of
@@ -353,6 +353,10 @@ class _Translation(Inlining):
         arrays = {
             name: each for name, each in self.arrays.items() if not each.local or name in used
         }
+        for name, each in arrays.items():
+            arrays[name] = replace(
+                each, shape=tuple(as_index(self._rounded_down(size)) for size in each.shape)
+            )
         for each in arrays.values():
             for extent in each.shape:
                 if not isinstance(extent, Literal) and not each.local:
@@ -375,7 +379,7 @@ class _Translation(Inlining):
         )
         recovered, shapes = recover_shapes(with_counters_known(program), self.extents)
         for array in recovered.arrays.values():
-            if any(affine_text(polynomial(each, index=True)) is None for each in array.shape):
+            if any(affine_index(each) is None for each in array.shape):
                 refuse(
                     array.location,
                     f"a size of {array.name} is a product, and its elements are not seen to be rows "
@@ -388,6 +392,20 @@ class _Translation(Inlining):
             for each in described
         ]
         return Translated(recovered, tuple(described), result.root if result else "")
+
+    def _rounded_down(self, extent: Expression) -> Expression:
+        """The size of `x[n / 2]`, where n is asked at the call not to be negative, as every size is."""
+        made = tree.with_parts(extent, self._rounded_down)
+        if not isinstance(made, Operation) or made.name != "truncated_divide":
+            return made
+        divided, by = made.operands
+        if not isinstance(by, Literal) or by.value.real <= 0:
+            return made
+        zero = Literal(0, LONG.dtype)
+        condition = Operation(">=", (as_index(divided), zero), BOOL.dtype, made.location)
+        if condition not in self.context:
+            self.context.append(condition)
+        return replace(made, name="//")
 
     def _arguments(
         self, formals: list[Any], region: Region, arrays: dict[str, tree.Array], written: set[str]

@@ -102,7 +102,7 @@ def as_index(expression: Expression) -> Expression:
             return Literal(int(expression.value.real), long)
         case tree.Variable():
             return tree.Variable(expression.name, long)
-        case Operation() if expression.name in ("+", "-", "*", "neg"):
+        case Operation() if expression.name in ("+", "-", "*", "neg", "//"):
             if expression.dtype.kind == "u" and expression.name in ("-", "neg"):
                 return expression
             return replace(

@@ -298,7 +298,32 @@ class CountingKernel(Kernel):
             draw.shuffle(parts)
             head = f"{pad}{{ int {name} = {draw.randrange(2)}; while ({name} {sign} n - 1 && {name} < 6) {{\n"
             return f"{head}{''.join(parts)}{pad}}} e[0] += {name}; }}\n"
+        if kind == 4 and depth < 4:
+            return self.chosen_bounds(depth)
         return super().statement(depth)
+
+    def chosen_bounds(self, depth: int) -> str:
+        """A loop between bounds that are halves, remainders, the smaller one of two, or chosen."""
+        draw, pad = self.draw, "  " * depth
+        self.count += 1
+        name = f"i{self.count}"
+        outer = draw.choice([*self.iterators, "n"])
+        start = draw.choice(["0", f"{outer} % 2", "n / 3", f"{outer} < 3 ? 1 : 0", "(n - 4) / 2"])
+        stop = draw.choice(
+            [
+                "n / 2",
+                f"({outer} + 2 < n ? {outer} + 2 : n)",
+                f"(n > 4 ? 4 : {outer} % 5)",
+                f"({outer} - 5) / 2 + 4",
+                f"(n + 2) / 3 * 2 - {outer} % 3",
+            ]
+        )
+        self.iterators.append(name)
+        body = self.statement(depth + 1)
+        self.iterators.pop()
+        step = draw.choice([f"{name}++", f"{name} += 2"])
+        head = f"int {name} = {start}; {name} < {stop}; {step}"
+        return f"{pad}for ({head}) {{\n{pad}  if ({name} < 0) continue;\n{body}{pad}}}\n"
 
     def pointer(self, depth: int) -> str:
         """A loop that walks an array, forwards, backwards or as long as data say."""

@@ -314,7 +314,7 @@ class CountingKernel(Kernel):
                 "n / 2",
                 f"({outer} + 2 < n ? {outer} + 2 : n)",
                 f"(n > 4 ? 4 : {outer} % 5)",
-                f"({outer} - 5) / 2 + 4",
+                f"((int){outer} - 5) / 2 + 4",
                 f"(n + 2) / 3 * 2 - {outer} % 3",
             ]
         )

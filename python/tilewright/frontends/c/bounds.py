@@ -94,25 +94,43 @@ def _certain(
 
 
 def _possible(
-    statements: tuple[Statement, ...], around: tuple[str, ...]
+    statements: tuple[Statement, ...],
+    around: tuple[str, ...],
+    unbounded: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[Read, tuple[str, ...]]]:
-    """All accesses, with the affine conditions around them."""
+    """The accesses with the affine conditions around them, but for those that move with iterators whose
+    bounds data decide."""
+
+    def known(read: Read) -> bool:
+        names = {part.name for each in read.subscripts for part in _variables(each)}
+        return unbounded.isdisjoint(names)
+
     for each in statements:
         for expression in tree.expressions_of(each):
-            yield from ((read, around) for read in tree.reads_of(expression))
-        if isinstance(each, tree.Assign):
+            yield from ((read, around) for read in tree.reads_of(expression) if known(read))
+        if isinstance(each, tree.Assign) and known(each.target):
             yield each.target, around
         match each:
             case For():
                 bounds = loop_bounds(each)
-                if len(bounds) >= 2:
-                    yield from _possible(each.body, (*around, *bounds))
+                own = {part.name for end in (each.start, each.stop) for part in _variables(end)}
+                is_known = len(bounds) >= 2 and unbounded.isdisjoint(own)
+                free = unbounded if is_known else unbounded | {each.iterator.name}
+                yield from _possible(each.body, (*around, *bounds), free)
             case If():
                 condition = condition_text(each.condition)
-                yield from _possible(each.body, (*around, *([condition] if condition else [])))
-                yield from _possible(each.otherwise, around)
+                inner = (*around, condition) if condition else around
+                yield from _possible(each.body, inner, unbounded)
+                yield from _possible(each.otherwise, around, unbounded)
             case tree.While():
-                yield from _possible(each.body, around)
+                yield from _possible(each.body, around, unbounded)
+
+
+def _variables(expression: Expression) -> Iterator[Variable]:
+    if isinstance(expression, Variable):
+        yield expression
+    for part in tree.parts_of(expression):
+        yield from _variables(part)
 
 
 def _skips(statements: tuple[Statement, ...]) -> bool:
@@ -154,13 +172,14 @@ def _excluded(program: tree.Program, outside: str, location: Location) -> Expres
 def _parsed(
     text: str, names: dict[str, str], program: tree.Program, location: Location
 ) -> Expression | None:
-    """isl's text of a condition as a tree, if it has nothing but comparisons of sums."""
+    """isl's text of a condition as a tree, if it has nothing but comparisons of sums, quotients and
+    remainders."""
     text = re.sub(r"(?<![A-Za-z_\d])(\d+)(?=[A-Za-z_])", r"\1*", text.strip())
-    text = re.sub(r"(?<![<>!=])=(?!=)", "==", text)
+    text = re.sub(r"(?<![<>!=])=(?!=)", "==", text).replace(" mod ", " % ")
     try:
         parsed = ast.parse(text, mode="eval").body
         return _condition(parsed, names, program, location)
-    except (SyntaxError, KeyError):  # divisions and quantifiers: left out, as nothing needs them
+    except (SyntaxError, KeyError):  # quantifiers
         return None
 
 
@@ -198,6 +217,12 @@ def _sum(node: ast.expr, names: dict[str, str], location: Location) -> Expressio
             return Variable(names[node.id], LONG)
         case ast.UnaryOp(op=ast.USub()):
             return Operation("neg", (_sum(node.operand, names, location),), LONG, location)
+        case ast.Call(func=ast.Name(id="floor"), args=[ast.BinOp(op=ast.Div()) as ratio]):
+            operands = (_sum(ratio.left, names, location), _sum(ratio.right, names, location))
+            return Operation("//", operands, LONG, location)
+        case ast.BinOp(op=ast.Mod()):
+            operands = (_sum(node.left, names, location), _sum(node.right, names, location))
+            return Operation("%", operands, LONG, location)
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()):
             sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[type(node.op)]
             operands = (_sum(node.left, names, location), _sum(node.right, names, location))

@@ -83,7 +83,7 @@ class CFunction:
 
         try:
             return to_function(self.program)
-        except DomainError as error:  # of a declaration that the C does not have
+        except (DomainError, ScheduleError) as error:  # of what the C does not have
             where = error.location
             here = self.program.location
             if where is not None and where.file == here.file:

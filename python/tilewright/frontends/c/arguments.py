@@ -230,9 +230,11 @@ def _operation(name: str, operands: list[int]) -> int:
             return min(a, b)
         case "maximum":
             return max(a, b)
-        case "truncated_divide" | "//":
+        case "//" | "%":
+            return 0 if b == 0 else a // b if name == "//" else a % b
+        case "truncated_divide":
             return 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        case "fmod" | "%":
+        case "fmod":
             return 0 if b == 0 else a - b * (abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1))
         case "&" | "|" | "^":
             return {"&": a & b, "|": a | b, "^": a ^ b}[name]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.errors import ArgumentError, ArgumentTypeError, DomainError
+from ...base.errors import ArgumentError, ArgumentTypeError, DomainError, ScheduleError
 from .. import tree
 from .arguments import bind
 from .bodies import Body

@@ -79,7 +79,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     ),
     "memset and memcpy": (4, 5, _reals(4, 5), _reals(4, 5), _ints(4), _ints(4, dtype=np.uint8)),
     "structures set and copied": (4, _reals(3)),
-    "bounds that are chosen": (9, 6, _reals(19)),
+    "bounds that are chosen": (13, 4, _reals(19)),
     "parts of a row by remainders": (9, _reals(9)),
     "breadth first": (
         5,

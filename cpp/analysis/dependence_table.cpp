@@ -34,8 +34,7 @@ void fill(const Program &program, const Statement &source, const Statement &sink
         open.intersect(isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy())));
     const isl::map same =
         open.intersect(isl::manage(isl_pw_aff_eq_map(first.copy(), second.copy())));
-    const bool concurrent =
-        is_concurrent(source.tags[level].tag) || is_concurrent(sink.tags[level].tag);
+    const bool concurrent = is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level]);
     row.loops.push_back(sink.loop_names[level]);
     if (!is_empty(later) || (concurrent && !is_empty(earlier))) {
       row.satisfied.push_back(Satisfaction::Violated);

@@ -32,8 +32,7 @@ std::vector<UnorderedPairs> not_before(const Program &program, const Statement &
     }
     const isl::pw_aff &first = source.loops[level];
     const isl::pw_aff &second = sink.loops[level];
-    const bool concurrent =
-        is_concurrent(source.tags[level].tag) || is_concurrent(sink.tags[level].tag);
+    const bool concurrent = is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level]);
     const isl::map later = isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy()));
     isl::map wrong = pairs.intersect(later);
     if (concurrent) {

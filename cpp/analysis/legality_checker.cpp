@@ -416,8 +416,8 @@ bool LegalityChecker::outside(const Statement &writer, const Statement &source,
     }
     const isl::map same =
         isl::manage(isl_pw_aff_eq_map(writer.loops[level].copy(), source.loops[level].copy()));
-    if ((is_concurrent(writer.tags[level].tag) || is_concurrent(source.tags[level].tag) ||
-         is_concurrent(sink.tags[level].tag)) &&
+    if ((is_concurrent(writer.tags[level]) || is_concurrent(source.tags[level]) ||
+         is_concurrent(sink.tags[level])) &&
         !checked(others.is_subset(same), "writes to one element")) {
       return false;
     }
@@ -449,7 +449,7 @@ bool LegalityChecker::read_before_next_write(const Statement &source, const Stat
   for (size_t level = 0;
        level < static_cast<size_t>(program_.depth) && source.order[level] == sink.order[level];
        ++level) {
-    if (is_concurrent(source.tags[level].tag) != is_concurrent(sink.tags[level].tag)) {
+    if (is_concurrent(source.tags[level]) != is_concurrent(sink.tags[level])) {
       return false;
     }
   }
@@ -573,7 +573,7 @@ std::string LegalityChecker::order_explanation(const Statement &source, const St
   std::string text = sink.name + " reads what " + source.name + " writes, but ";
   if (wrong.concurrent) {
     const Statement &tagged =
-        is_concurrent(source.tags[static_cast<size_t>(wrong.level)].tag) ? source : sink;
+        is_concurrent(source.tags[static_cast<size_t>(wrong.level)]) ? source : sink;
     text += "loop '" + loop_name(tagged, wrong.level) + "' is " + tag_name(tagged, wrong.level) +
             " and carries the dependence";
   } else if (wrong.level == program_.depth && !wrong.is_static) {

@@ -30,7 +30,8 @@ isl::map decided_by(const Statement &test, const Statement &statement, bool is_i
 
 /// Whether the outermost loop is over the iterations themselves, in order.
 bool runs_in_order(const Statement &statement) {
-  if (statement.loop_names.empty() || statement.tags.front().tag != Tag::Sequential) {
+  if (statement.loop_names.empty() || statement.tags.front().tag != Tag::Sequential ||
+      statement.tags.front().counts != 0) {
     return false;
   }
   isl_local_space *local = isl_local_space_from_space(isl_set_get_space(statement.domain.get()));

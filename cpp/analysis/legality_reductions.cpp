@@ -16,9 +16,11 @@ std::string LegalityChecker::loop_name(const Statement &statement, int level) {
 
 std::string LegalityChecker::tag_name(const Statement &statement, int level) {
   const LoopTag &tag = statement.tags[static_cast<size_t>(level)];
-  return tag.tag == Tag::Vector ? "a vector loop"
-         : is_gpu(tag.tag)      ? "parallel (" + gpu_tag_name(tag.tag, tag.axis) + ")"
-                                : "parallel";
+  const bool lanes = tag.tag == Tag::Sequential && tag.strips == Tag::Vector;
+  return lanes                    ? "cut into strips of one vector each"
+         : tag.tag == Tag::Vector ? "a vector loop"
+         : is_gpu(tag.tag)        ? "parallel (" + gpu_tag_name(tag.tag, tag.axis) + ")"
+                                  : "parallel";
 }
 
 namespace {
@@ -30,8 +32,11 @@ bool combines(const Statement &update, size_t level) {
   if (!update.states.empty()) {
     return false; // lanes and threads have no states of their own (rfactor gives them some)
   }
+  if (tag.counts != 0) {
+    return tag.tag != Tag::Parallel && tag.strips == Tag::Vector;
+  }
   return tag.tag == Tag::Vector || tag.tag == Tag::GpuThread ||
-         (tag.tag == Tag::GpuMma && tag.axis >= 2) || (update.atomic && is_concurrent(tag.tag));
+         (tag.tag == Tag::GpuMma && tag.axis >= 2) || (update.atomic && is_concurrent(tag));
 }
 
 /// What gives threads and lanes that meet in one element partial results of their own.

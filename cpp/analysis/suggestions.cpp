@@ -170,10 +170,18 @@ std::string legal_loops(const Program &program, const Command &command, const Vi
         continue;
       }
       for (LoopTag &other : statement.tags) {
-        other = other.tag == tag ? LoopTag{} : other;
+        other = other.tag == tag && other.counts == 0 ? LoopTag{} : other;
+        if (other.tag == tag || other.strips == tag) { // joined loops stay joined
+          other.tag = Tag::Sequential;
+          other.strips = Tag::Sequential;
+        }
       }
-      if (level < statement.loop_names.size() && level >= statement.replicas) {
-        statement.tags[level] = {tag, 0};
+      if (level < statement.loop_names.size() && level >= statement.replicas &&
+          statement.tags[level].counts >= 0) {
+        const auto joined = static_cast<size_t>(statement.tags[level].counts);
+        for (size_t d = level; d <= std::min(level + joined, statement.tags.size() - 1); ++d) {
+          statement.tags[d] = {tag, 0};
+        }
         const bool has_all =
             statement.role == StatementRole::Value || statement.role == StatementRole::Update;
         if (has_all || name.empty()) {

@@ -52,7 +52,7 @@ bool same_order(const LoopTag &a, const LoopTag &b) {
   const auto kind = [](const LoopTag &tag) {
     return tag.tag == Tag::Unroll ? Tag::Sequential : tag.tag;
   };
-  return kind(a) == kind(b);
+  return kind(a) == kind(b) && is_concurrent(a.strips) == is_concurrent(b.strips);
 }
 
 bool same_order_of_loops(const Statement &a, const Statement &b) {
@@ -170,7 +170,7 @@ std::optional<std::vector<size_t>> Unchanged::newly_concurrent(const Statement &
   };
   std::vector<size_t> levels;
   for (size_t level = 0; level < first.tags.size(); ++level) {
-    if ((is_concurrent(first.tags[level].tag) || is_concurrent(second.tags[level].tag)) &&
+    if ((is_concurrent(first.tags[level]) || is_concurrent(second.tags[level])) &&
         (is_new(first, *one, level) || is_new(second, *other, level))) {
       levels.push_back(level);
     }

@@ -41,6 +41,13 @@ std::vector<std::string> names_of(const std::vector<ComputationPtr> &computation
   return names;
 }
 
+/// The tag of the loop in a strip of joined loops.
+std::string strip_text(const LoopTag &tag) {
+  return tag.strips == Tag::Sequential ? ""
+                                       : (tag.strips == Tag::Vector ? "vector(" : "unroll(") +
+                                             std::to_string(tag.strip) + ")";
+}
+
 std::uintptr_t identity(const Computation &computation) {
   return reinterpret_cast<std::uintptr_t>(&computation);
 }
@@ -272,7 +279,12 @@ void bind_schedule(FunctionClass &type) {
              std::vector<std::pair<std::string, std::string>> loops;
              const Mapping &mapping = self.scheduled().mapping_so_far();
              for (const auto &dimension : mapping.time_space(computation).dimensions) {
-               loops.emplace_back(dimension.name, tag_text(dimension.tag));
+               const bool again = !loops.empty() && loops.back().first == dimension.name;
+               if (!again) { // of joined loops, which count as one
+                 const bool strip = dimension.tag.counts < 0;
+                 loops.emplace_back(dimension.name,
+                                    strip ? strip_text(dimension.tag) : tag_text(dimension.tag));
+               }
              }
              return loops;
            })

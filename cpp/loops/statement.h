@@ -95,6 +95,14 @@ struct ParallelSchedule {
   bool joined = false; ///< runs as one with the Parallel loop of which it is the body
 };
 
+/// Loops that a schedule counts through as one (join): until passes/count_joined_loops.h makes that
+/// loop of them, the outermost one has this of `inside` loops that are its body, and theirs.
+struct JoinedCount {
+  int inside = 0;
+  std::int64_t strip = 0;             ///< cut into strips of so many iterations; 0: not cut
+  LoopKind strips = LoopKind::Serial; ///< of the loop in a strip
+};
+
 /// The body for a variable in [lower, upper), step 1.
 struct For final : StatementAround<StatementKind::For> {
   For(std::int64_t id, std::string name, ValuePtr lower, ValuePtr upper, StmtPtr body)
@@ -109,7 +117,8 @@ struct For final : StatementAround<StatementKind::For> {
   /// What loads in an iteration read of a buffer is asked for so many iterations ahead.
   std::vector<std::pair<std::int64_t, std::int64_t>> prefetches;
   ParallelSchedule parallel; ///< of a Parallel loop
-  int axis = 0;              ///< of a GPU's loop, as LoopTag has it
+  JoinedCount counts;
+  int axis = 0; ///< of a GPU's loop, as LoopTag has it
 };
 
 /// The body again and again, as long as the condition holds before it.

@@ -227,19 +227,46 @@ bool share_loops(const Statement &a, const Statement &b, int level) {
   return std::equal(a.order.begin(), a.order.begin() + level, b.order.begin());
 }
 
-std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan> &scans) {
-  std::vector<Anchor> anchors;
-  const std::vector<int> all = all_dimensions(program);
-  const auto count = static_cast<unsigned>(all.size());
+/// Each iteration of so many loops of a statement stays in one piece.
+struct AnchoredLoops {
+  int level = 0;
+  const Statement *owner = nullptr;
+};
+
+std::vector<AnchoredLoops> anchored_loops(const Program &program) {
+  std::vector<AnchoredLoops> found;
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const int level = program.buffers[b].level;
     const auto owner = std::find_if(
         program.statements.begin(), program.statements.end(), [&](const Statement &statement) {
           return statement.buffer == program.buffers[b].beside.value_or(b);
         });
-    if (level == 0 || owner == program.statements.end()) {
-      continue;
+    if (level > 0 && owner != program.statements.end()) {
+      found.push_back({level, &*owner});
     }
+  }
+  // Joined loops are to stand directly inside each other.
+  for (const Statement &statement : program.statements) {
+    for (size_t level = 1; level <= statement.loop_names.size(); ++level) {
+      const bool ends = statement.tags[level - 1].counts < 0 &&
+                        (level == statement.tags.size() || statement.tags[level].counts >= 0);
+      const auto same = [&](const AnchoredLoops &other) {
+        return other.level == static_cast<int>(level) &&
+               share_loops(*other.owner, statement, other.level);
+      };
+      if (ends && std::none_of(found.begin(), found.end(), same)) {
+        found.push_back({static_cast<int>(level), &statement});
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan> &scans) {
+  std::vector<Anchor> anchors;
+  const std::vector<int> all = all_dimensions(program);
+  const auto count = static_cast<unsigned>(all.size());
+  for (const auto &[level, owner] : anchored_loops(program)) {
     // Where only some iterations use the buffer, these must not leave the loop either.
     isl_set *used = nullptr;
     for (size_t s = 0; s < scans.size(); ++s) {
@@ -320,7 +347,8 @@ constexpr std::array attempts = {Attempt::Plain, Attempt::FewerJoined, Attempt::
 
 /// isl's options for the loops: those over a GPU's blocks and threads stay in one piece, as pieces
 /// of them would need blocks and threads of their own, and so do those over blocks whose size is an
-/// expression in parameters, of which each would be a loop of its own, and not parallel.
+/// expression in parameters, of which each would be a loop of its own, and not parallel, and those
+/// that are counted through (join).
 std::string loop_options(const Program &program, const std::vector<size_t> &group,
                          const std::vector<int> &dimensions, Attempt attempt) {
   std::string space;
@@ -333,7 +361,8 @@ std::string loop_options(const Program &program, const std::vector<size_t> &grou
         dimensions[d] % 2 == 1 && std::any_of(group.begin(), group.end(), [&](size_t position) {
           const Statement &statement = program.statements[position];
           return level < statement.loop_names.size() &&
-                 (is_gpu(statement.tags[level].tag) || is_by_case(statement.loops[level]));
+                 (is_gpu(statement.tags[level].tag) || statement.tags[level].counts != 0 ||
+                  is_by_case(statement.loops[level]));
         });
     std::string &list = is_mapped || attempt == Attempt::InOnePiece ? whole : others;
     list += (list.empty() ? "x = " : " or x = ") + std::to_string(d);

@@ -199,6 +199,9 @@ ValuePtr ExpressionTranslator::translate_access(const Expr &expr) {
 }
 
 ValuePtr ExpressionTranslator::outer_loop(const std::string &name) {
+  if (const auto known = frame_.iterators.find(name); known != frame_.iterators.end()) {
+    return known->second;
+  }
   for (size_t level = 0; level < statement_.loops.size(); ++level) {
     if (name == outer_loop_name(level)) {
       // Kept: translate() remembers values by the address of their expression.

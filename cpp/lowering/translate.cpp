@@ -451,6 +451,13 @@ StmtPtr AstTranslator::make_loop(const std::string &key, int dimension, const Lo
   auto loop = for_loop(number, looks.name, from, to, kind, looks.tag.factor, inner);
   loop->prefetches = looks.prefetches;
   loop->axis = is_gpu(kind) ? looks.tag.axis : 0;
+  if (looks.tag.counts > 0) {
+    const Tag strips = looks.tag.strips;
+    loop->counts = {looks.tag.counts, looks.tag.strip,
+                    strips == Tag::Vector   ? LoopKind::Vector
+                    : strips == Tag::Unroll ? LoopKind::Unrolled
+                                            : LoopKind::Serial};
+  }
   if (kind == LoopKind::Parallel) {
     loop->parallel = {looks.tag.dealing, looks.tag.chunk, looks.tag.joined && in_parallel};
   }

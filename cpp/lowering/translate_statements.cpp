@@ -4,6 +4,7 @@
 #include "loops/traverse.h"
 #include "lowering/ast_translator.h"
 #include "mapping/accesses.h"
+#include "mapping/footprint.h"
 
 #include <isl/aff.h>
 #include <isl/ast.h>
@@ -78,6 +79,18 @@ ValuePtr with_step(const BlockInstances &blocks, size_t k, const ValuePtr &block
   return add(value, mul(sub(block, integer(blocks.first)), step));
 }
 
+/// Loops whose value is a choice between cases, in subscripts of memory inside of them: what they
+/// have come to is at hand, and need not be found anew from the instance.
+template <class ValueOfLoop>
+void set_loops_by_case(const Statement &statement, const ValueOfLoop &value_of_loop,
+                       ExpressionTranslator::Environment &iterators) {
+  for (size_t level = 0; level < statement.loop_names.size(); ++level) {
+    if (is_by_case(statement.loops[level])) {
+      iterators[outer_loop_name(level)] = value_of_loop(level);
+    }
+  }
+}
+
 } // namespace
 
 StmtPtr AstTranslator::translate_scanned(size_t position) {
@@ -92,6 +105,7 @@ StmtPtr AstTranslator::translate_scanned(size_t position) {
         with_step(ast_.blocks[position], i, times[2 * ast_.blocks[position].loop + 1],
                   expressions_.translate(ast_.iterators[position][i], times), program_);
   }
+  set_loops_by_case(statement, [&](size_t level) { return times[2 * level + 1]; }, iterators);
   return in_own_loops(
       statement, [&](size_t level) { return times[2 * level + 1]; },
       [&] { return translate_instance(statement, iterators); });
@@ -122,6 +136,11 @@ StmtPtr AstTranslator::translate_user(const isl::ast_node &node) {
         inverse.empty() ? arguments.at(i)
                         : with_step(blocks, i, argument_of(statement, blocks.loop, arguments),
                                     recover(statement, inverse[i], arguments), program_);
+  }
+  if (!inverse.empty()) {
+    set_loops_by_case(
+        statement, [&](size_t level) { return argument_of(statement, level, arguments); },
+        iterators);
   }
   return in_own_loops(
       statement, [&](size_t level) { return argument_of(statement, level, arguments); },

@@ -198,7 +198,7 @@ bool terms_may_meet(const Statement &update) {
   const auto outer = static_cast<unsigned>(update.replicas + update.computation->rank());
   const auto reduced = static_cast<unsigned>(update.iterators.size()) - outer;
   for (size_t level = 0; level < update.tags.size(); ++level) {
-    if (is_concurrent(update.tags[level].tag) &&
+    if (is_concurrent(update.tags[level]) &&
         checked(isl::manage(isl_pw_aff_involves_dims(update.loops[level].get(), isl_dim_in, outer,
                                                      reduced)),
                 "races of a reduction")) {

@@ -107,6 +107,17 @@ void require_kept(const Command &command, const std::vector<LoopDimension> &loop
   }
 }
 
+/// A map is over loops as isl knows them.
+void require_single_loops(const Command &command, const std::vector<LoopDimension> &loops) {
+  for (const LoopDimension &loop : loops) {
+    if (loop.tag.counts != 0) {
+      refuse(command, "loop '" + loop.name +
+                          "' counts through loops whose extents are parameters (join), which no "
+                          "map can tell from each other; apply the map before join");
+    }
+  }
+}
+
 /// Loops that others share must be there still.
 void require_shared(const MappingState &state, const Command &command, size_t count) {
   const Placement *own = find_placement(state, command.computation);
@@ -164,6 +175,7 @@ void apply_schedule_command(MappingState &state, const Command &command) {
   const isl::map read = read_command_map(state, command, text, "{ [i, j] -> [j, i] }");
   TimeSpaceMap &map = state.time_space.at(command.computation);
   const std::vector<LoopDimension> loops = map.dimensions;
+  require_single_loops(command, loops);
   require_loops(command, read, loops);
   const isl::map given = isl::manage(isl_map_reset_tuple_id(read.copy(), isl_dim_out));
 

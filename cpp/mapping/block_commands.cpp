@@ -14,12 +14,11 @@ namespace tilewright {
 
 namespace {
 
-constexpr std::array orders_calls = {"after",     "apply_schedule", "before",      "fission",
-                                     "fuse_with", "independent",    "interchange", "parallelize",
-                                     "reorder",   "reverse",        "scale",       "set_schedule",
-                                     "shift",     "skew",           "split",       "then",
-                                     "tile",      "transform",      "unroll"};
-constexpr std::array places_results = {"set_access", "store_in"};
+constexpr std::array orders_calls = {
+    "after", "apply_schedule", "before",  "fission", "fuse_with", "independent",  "interchange",
+    "join",  "parallelize",    "reorder", "reverse", "scale",     "set_schedule", "shift",
+    "skew",  "split",          "then",    "tile",    "transform", "unroll"};
+constexpr std::array places_results = {"private", "set_access", "store_in"};
 
 template <class Names>
 bool is_one_of(const std::string &name, const Names &names) {
@@ -48,6 +47,11 @@ bool is_passed(const Function &function, const std::string &name) {
 }
 
 } // namespace
+
+const std::string &loops_owner(const MappingState &state, const std::string &computation) {
+  const Computation *call = writer_of(*state.function, computation);
+  return call == nullptr ? computation : call->name;
+}
 
 void require_fits_blocks(const MappingState &state, const Command &command) {
   const Function &function = *state.function;
@@ -85,10 +89,10 @@ void require_fits_blocks(const MappingState &state, const Command &command) {
   }
   if (const Computation *call = writer_of(function, command.computation);
       call != nullptr && !is_one_of(command.name, places_results)) {
-    refuse(command,
-           command.computation + " is written by the block " + call->name +
-               ", whose loops are over calls: give this command to " + call->name +
-               "; of what a block writes only the place may change (store_in, set_access)");
+    refuse(command, command.computation + " is written by the block " + call->name +
+                        ", whose loops are over calls: give this command to " + call->name +
+                        "; of what a block writes only the place may change (store_in, set_access, "
+                        "private)");
   }
   if (is_block_call(**found) && !is_one_of(command.name, orders_calls)) {
     refuse(command, command.computation +

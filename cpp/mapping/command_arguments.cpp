@@ -152,18 +152,6 @@ std::int64_t CommandArguments::integer(size_t position, const char *role,
   return value;
 }
 
-size_t find_loop(const TimeSpaceMap &map, const std::string &name, const Command &command) {
-  std::string known;
-  for (size_t d = 0; d < map.dimensions.size(); ++d) {
-    if (map.dimensions[d].name == name) {
-      return d;
-    }
-    known += (known.empty() ? "" : ", ") + map.dimensions[d].name;
-  }
-  refuse(command, "there is no loop named '" + name +
-                      "'; the loops are: " + (known.empty() ? "none" : known));
-}
-
 void require_new_name(const TimeSpaceMap &map, const std::string &name, const Command &command) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0 ||

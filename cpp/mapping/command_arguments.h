@@ -61,7 +61,8 @@ std::string tag_description(Tag tag);
 /// Refuses a loop that has another tag than `tag`, which would go without a word.
 void require_no_other_tag(const LoopDimension &loop, Tag tag, const Command &command);
 
-/// Position of a loop by name; refuses with the loops there are.
+/// Position of a loop by name; refuses with the loops there are, and one that stands for several
+/// (mapping/joined_dimensions.h).
 size_t find_loop(const TimeSpaceMap &map, const std::string &name, const Command &command);
 /// Refuses a name that another loop of the computation has.
 void require_new_name(const TimeSpaceMap &map, const std::string &name, const Command &command);

@@ -10,6 +10,7 @@ namespace tilewright {
 // loop_commands.cpp
 void split_command(MappingState &state, const Command &command);
 void tile_command(MappingState &state, const Command &command);
+void join_command(MappingState &state, const Command &command);
 void interchange_command(MappingState &state, const Command &command);
 void reverse_command(MappingState &state, const Command &command);
 void scale_command(MappingState &state, const Command &command);
@@ -24,6 +25,8 @@ void unroll_command(MappingState &state, const Command &command);
 // block_commands.cpp
 /// Refuses what blocks and what they write cannot do.
 void require_fits_blocks(const MappingState &state, const Command &command);
+/// The computation whose loops a computation runs in: the call for what a block writes.
+const std::string &loops_owner(const MappingState &state, const std::string &computation);
 
 // set_schedule_command.cpp
 void set_schedule_command(MappingState &state, const Command &command);

@@ -14,6 +14,7 @@ const std::map<std::string, CommandTraits> &command_table() {
       {"fission", {.handler = fission_command, .needs_one_time = true}},
       {"fuse_with", {.handler = fuse_with_command, .places = true}},
       {"interchange", {.handler = interchange_command}},
+      {"join", {.handler = join_command}},
       {"reorder", {.handler = reorder_command}},
       {"reverse", {.handler = reverse_command}},
       {"scale", {.handler = scale_command}},

@@ -4,6 +4,7 @@
 #include "mapping/command_handlers.h"
 #include "mapping/command_table.h"
 #include "mapping/copies.h"
+#include "mapping/joined_dimensions.h"
 
 #include <algorithm>
 #include <map>
@@ -15,7 +16,8 @@ namespace {
 /// A private buffer lives in the loop that was named, wherever that is now; of a loop that was
 /// split, in what took its place.
 bool fits_private(const MappingState &state, const std::string &name, Allocation &allocation) {
-  const std::vector<LoopDimension> &loops = state.time_space.at(name).dimensions;
+  const std::vector<LoopDimension> &loops =
+      state.time_space.at(loops_owner(state, name)).dimensions;
   const auto loop = std::find_if(loops.begin(), loops.end(), [&](const LoopDimension &candidate) {
     return candidate.name == allocation.loop;
   });
@@ -195,6 +197,7 @@ void apply_command(MappingState &state, const Command &command) {
   fit_allocations(state);
   fit_joined_loops(state);
   require_private_buffers(state, command);
+  require_whole_joins(state, command);
   require_replaceable(state, command);
 }
 

@@ -59,19 +59,28 @@ std::string outer_loop_name(size_t level) { return "@" + std::to_string(level); 
 
 namespace {
 
-/// The interval of constant size that holds all values of one dimension in each iteration, where
-/// isl finds one.
-isl::fixed_box fixed_interval(const isl::map &needed, unsigned dimension) {
+/// What one dimension takes in each iteration.
+isl::map values_of(const isl::map &needed, unsigned dimension) {
   isl_map *alone = needed.copy();
   const auto rank = static_cast<unsigned>(std::max(isl_size(1), isl_map_dim(alone, isl_dim_out)));
   alone = isl_map_project_out(alone, isl_dim_out, dimension + 1, rank - dimension - 1);
-  const isl::map values = isl::manage(isl_map_project_out(alone, isl_dim_out, 0, dimension));
-  const isl::fixed_box interval = values.range_simple_fixed_box_hull();
-  if (interval.is_null() || checked(interval.is_valid(), "a footprint")) {
-    return interval;
-  }
-  // Holes (strided reads) hide an interval that their convex hull shows.
+  return isl::manage(isl_map_project_out(alone, isl_dim_out, 0, dimension));
+}
+
+bool is_valid(const isl::fixed_box &interval) {
+  return !interval.is_null() && checked(interval.is_valid(), "a footprint");
+}
+
+/// The interval of constant size that holds all values of one dimension in each iteration, where
+/// isl finds one. Holes (strided reads) hide an interval that their convex hull shows, which takes
+/// isl long for many pieces.
+isl::fixed_box interval_of_hull(const isl::map &values) {
   return isl::map(values.polyhedral_hull()).range_simple_fixed_box_hull();
+}
+isl::fixed_box fixed_interval(const isl::map &needed, unsigned dimension) {
+  const isl::map values = values_of(needed, dimension);
+  const isl::fixed_box interval = values.range_simple_fixed_box_hull();
+  return interval.is_null() || is_valid(interval) ? interval : interval_of_hull(values);
 }
 
 /// The first `count` dimensions of each element.
@@ -218,7 +227,7 @@ isl::map plain_footprint(const isl::map &footprint, const isl::set &domain, bool
 std::int64_t constant_extent(const isl::map &footprint, unsigned dimension) {
   const OperationLimit limit(footprint_operation_limit);
   const isl::fixed_box interval = fixed_interval(checked(footprint, "a footprint"), dimension);
-  if (interval.is_null() || !checked(interval.is_valid(), "a footprint")) {
+  if (!is_valid(interval)) {
     return 0;
   }
   return checked(interval.size(), "a footprint").at(0).num_si();
@@ -234,6 +243,103 @@ std::int64_t constant_width(const Statement &statement, size_t levels, size_t lo
   return constant_extent(values, 0);
 }
 
+namespace {
+
+/// The largest value of a size as a function of parameters, 0 where there is none.
+isl::pw_aff largest_of(const isl::pw_aff &size, const isl::set &context) {
+  isl::pw_aff largest = checked(size.as_map().range(), "a footprint").dim_max(0);
+  const isl::pw_aff simple = largest.gist(largest.domain().intersect(context)).coalesce();
+  const isl::pw_aff nothing(context, isl::val(isl_context(), 0L));
+  if (checked(context.is_subset(simple.ge_set(nothing)), "a footprint")) {
+    largest = simple; // the same formula where nothing is read
+  } else {
+    const isl::set elsewhere = context.subtract(largest.domain());
+    largest = largest.union_add(isl::pw_aff(elsewhere, isl::val(isl_context(), 0L)));
+  }
+  return checked(largest.gist(context).coalesce(), "a footprint");
+}
+
+/// A loop of few iterations, as over blocks whose size is an expression in parameters.
+struct FewValues {
+  unsigned loop = 0;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+/// The first such loop on which `values`, of one dimension, depend.
+std::optional<FewValues> loop_of_few_values(const isl::map &values) {
+  constexpr std::int64_t few = 16;
+  const isl::map dependent = values.gist_domain(values.domain());
+  const unsigned loops = checked(values.domain_tuple_dim(), "a footprint");
+  for (unsigned loop = 0; loop < loops; ++loop) {
+    if (isl_map_involves_dims(dependent.get(), isl_dim_in, loop, 1) != isl_bool_true) {
+      continue;
+    }
+    const isl::set all = checked(values.domain().project_out_all_params(), "a footprint");
+    const isl::val first = isl::manage(isl_set_dim_min_val(all.copy(), static_cast<int>(loop)));
+    const isl::val last = isl::manage(isl_set_dim_max_val(all.copy(), static_cast<int>(loop)));
+    if (!first.is_null() && !last.is_null() && first.is_int().is_true() &&
+        last.is_int().is_true() && last.sub(first).lt(isl::val(isl_context(), few)).is_true() &&
+        last.gt(first).is_true()) {
+      return FewValues{loop, first.num_si(), last.num_si()};
+    }
+  }
+  return std::nullopt;
+}
+
+struct CaseInterval {
+  ExprPtr lower;
+  ExprPtr extent; ///< over parameters
+};
+
+/// The interval of each value of the loop on its own: as one set of all of them isl would look at
+/// every pair of cases. Where the beginnings are as far from each other as the first two, one
+/// formula says them all.
+CaseInterval interval_by_cases(const isl::map &values, const FewValues &cases,
+                               const isl::set &context, const std::vector<std::string> &loops) {
+  std::vector<isl::pw_aff> lowers;
+  isl::pw_aff extent(context, isl::val(isl_context(), 0L));
+  for (std::int64_t value = cases.first; value <= cases.last; ++value) {
+    const isl::map here = isl::manage(isl_map_coalesce(
+        isl_map_fix_si(values.copy(), isl_dim_in, cases.loop, static_cast<int>(value))));
+    const isl::pw_aff lower = checked(here.dim_min(0), "a footprint");
+    const isl::pw_aff size = here.dim_max(0).sub(lower).add_constant(1L);
+    lowers.push_back(checked(lower.gist(here.domain()).coalesce(), "a footprint"));
+    const isl::pw_aff largest = largest_of(size, context);
+    if (!checked(context.is_subset(extent.ge_set(largest)), "a footprint")) {
+      const bool covers = checked(context.is_subset(largest.ge_set(extent)), "a footprint");
+      extent = covers ? largest : checked(extent.max(largest).coalesce(), "a footprint");
+    }
+  }
+  const isl::pw_aff step = checked(lowers[1].sub(lowers[0]).coalesce(), "a footprint");
+  bool in_steps = true;
+  for (size_t c = 2; c < lowers.size() && in_steps; ++c) {
+    const isl::pw_aff there =
+        lowers[0].add(step.scale(isl::val(isl_context(), static_cast<long>(c))));
+    const isl::set inside = values.domain().intersect(
+        isl::manage(isl_set_fix_si(values.domain().release(), isl_dim_set, cases.loop,
+                                   static_cast<int>(cases.first + static_cast<std::int64_t>(c)))));
+    in_steps = checked(inside.is_subset(lowers[c].eq_set(there)), "a footprint");
+  }
+  const ExprPtr loop = iterator(loops[cases.loop]);
+  if (in_steps) {
+    const ExprPtr number =
+        cases.first == 0 ? loop : binary(Op::Sub, loop, constant(cases.first, Int64));
+    return {binary(Op::Add, from_affine(lowers[0], loops),
+                   binary(Op::Mul, number, from_affine(step, loops))),
+            from_affine(extent, {})};
+  }
+  ExprPtr lower = from_affine(lowers.back(), loops);
+  for (size_t c = lowers.size() - 1; c-- > 0;) {
+    const ExprPtr here =
+        binary(Op::Eq, loop, constant(cases.first + static_cast<std::int64_t>(c), Int64));
+    lower = select(here, from_affine(lowers[c], loops), lower);
+  }
+  return {lower, from_affine(extent, {})};
+}
+
+} // namespace
+
 FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
   const OperationLimit limit(footprint_operation_limit); // shapes far from a box have no small one
   const isl::map needed = checked(footprint.intersect_params(context), "a footprint");
@@ -244,8 +350,18 @@ FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
   const unsigned rank = checked(needed.range_tuple_dim(), "a footprint");
   FootprintBox box;
   for (unsigned d = 0; d < rank; ++d) {
-    const isl::fixed_box interval = fixed_interval(needed, d);
-    if (!interval.is_null() && checked(interval.is_valid(), "a footprint")) {
+    const isl::map values = values_of(needed, d);
+    isl::fixed_box interval = values.range_simple_fixed_box_hull();
+    if (!is_valid(interval)) {
+      if (const auto cases = loop_of_few_values(values)) {
+        const CaseInterval found = interval_by_cases(values, *cases, context, loops);
+        box.lower.push_back(found.lower);
+        box.extents.push_back(found.extent);
+        continue;
+      }
+      interval = interval_of_hull(values);
+    }
+    if (is_valid(interval)) {
       const isl::multi_aff offset = checked(interval.offset(), "a footprint");
       const isl::multi_val size = checked(interval.size(), "a footprint");
       box.lower.push_back(from_affine(isl::pw_aff(offset.at(0)), loops));
@@ -254,19 +370,9 @@ FootprintBox footprint_box(const isl::map &footprint, const isl::set &context) {
     }
     const isl::pw_aff lower = needed.dim_min(static_cast<int>(d));
     const isl::pw_aff size = needed.dim_max(static_cast<int>(d)).sub(lower).add_constant(1L);
-    isl::pw_aff largest = checked(size.as_map().range(), "a footprint").dim_max(0);
-    const isl::pw_aff simple = largest.gist(largest.domain().intersect(context)).coalesce();
-    const isl::pw_aff nothing(context, isl::val(isl_context(), 0L));
-    if (checked(context.is_subset(simple.ge_set(nothing)), "a footprint")) {
-      largest = simple; // the same formula where nothing is read
-    } else {
-      const isl::set elsewhere = context.subtract(largest.domain());
-      largest = largest.union_add(isl::pw_aff(elsewhere, isl::val(isl_context(), 0L)));
-    }
     box.lower.push_back(
         from_affine(checked(lower.gist(needed.domain()).coalesce(), "a footprint"), loops));
-    box.extents.push_back(
-        from_affine(checked(largest.gist(context).coalesce(), "a footprint"), {}));
+    box.extents.push_back(from_affine(largest_of(size, context), {}));
   }
   return box;
 }

@@ -64,6 +64,9 @@ std::string layer_two(const Mapping &mapping) {
         const std::string value = affine_text(statement.loops[level]);
         // A shifted or skewed loop keeps its name, but is not the iterator any more.
         name += is_iterator && value != name ? "'" : "";
+        if (statement.tags[level].counts < 0 && statement.loop_names[level - 1] == name) {
+          name += "'"; // one loop with the one before it (join)
+        }
         line += ", " + name + tag_text(statement.tags[level]);
         if (!is_iterator || value != name) {
           definitions += (definitions.empty() ? "" : " and ") + name + " = " + value;

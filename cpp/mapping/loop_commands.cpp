@@ -5,6 +5,7 @@
 #include "mapping/command_table.h"
 #include "mapping/commands.h"
 #include "mapping/copies.h"
+#include "mapping/joined_dimensions.h"
 #include "mapping/loop_extent.h"
 #include "mapping/parametric_split.h"
 
@@ -105,6 +106,35 @@ void ask_by_blocks(LoopDimension &blocks, LoopDimension &iterations, std::int64_
   iterations.prefetches.clear();
 }
 
+/// Tags the strips of joined loops, which it cuts unless they are.
+void tag_strips(TimeSpaceMap &map, const LoopRange &loops, const CommandArguments &arguments,
+                const Command &command, Tag tag) {
+  const std::string name = arguments.name(0, "the loop");
+  const std::int64_t given = map.dimensions[loops.first].tag.strip;
+  if (arguments.size() == 1 && !loops.is_strip) {
+    refuse(command, "loop '" + name + "' has no constant extent; give a size, e.g. " +
+                        command.name + "(\"" + name + "\", 8)");
+  }
+  const std::int64_t size = arguments.size() > 1 ? arguments.integer(1, "the size", 1) : given;
+  if (size > max_copies) {
+    refuse(command, "the size must be at most " + std::to_string(max_copies) + ", got " +
+                        std::to_string(size));
+  }
+  if (!loops.is_strip || size != given) {
+    cut_into_strips(map, loops, size,
+                    arguments.optional_name(2, "the outer loop").value_or(name + "0"),
+                    arguments.optional_name(3, "the inner loop").value_or(name + "1"), command);
+  }
+  for (size_t d = loops.first; d < loops.end(); ++d) {
+    if (map.dimensions[d].tag.strips != Tag::Sequential && map.dimensions[d].tag.strips != tag) {
+      refuse(command, "loop '" + map.dimensions[loops.end() - 1].name + "' is " +
+                          tag_description(map.dimensions[d].tag.strips) +
+                          " already and cannot be " + tag_description(tag) + " too");
+    }
+    map.dimensions[d].tag.strips = tag;
+  }
+}
+
 /// Tags a loop of constant extent `size`, splitting when the loop is longer.
 void tag_strip(MappingState &state, const Command &command, Tag tag) {
   const CommandArguments arguments(command);
@@ -113,6 +143,10 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
                                               : "unroll(i, v=None, i0=None, i1=None)");
   TimeSpaceMap &map = state.time_space.at(command.computation);
   const std::string name = arguments.name(0, "the loop");
+  if (const LoopRange joined = find_loops(map, name, command); joined.count > 1) {
+    tag_strips(map, joined, arguments, command, tag);
+    return;
+  }
   size_t position = find_loop(map, name, command);
   std::int64_t extent = 0;
   if (arguments.size() == 1) {
@@ -141,41 +175,6 @@ void tag_strip(MappingState &state, const Command &command, Tag tag) {
                         "a loop around it, after this command");
   }
   map.dimensions[position].tag = {tag, extent};
-}
-
-/// Refuses loops [first, first + count) where the bounds of one depend on another of them: the
-/// number of their iterations would be no product.
-void require_independent_bounds(const MappingState &state, const Command &command, size_t first,
-                                size_t count) {
-  const Placement *placement = find_placement(state, command.computation);
-  if (count < 2 || (placement != nullptr && placement->compute_at)) {
-    return; // inside other loops the bounds are known when the loops are made
-  }
-  const std::vector<LoopDimension> &loops = state.time_space.at(command.computation).dimensions;
-  const isl::set domain = scheduled_instances(state, command.computation);
-  isl::map times = isl::map::from_domain(domain);
-  for (size_t d = 0; d < first + count; ++d) {
-    times = times.flat_range_product(loops[d].value.as_map());
-  }
-  const isl::set points = checked(times.range(), "bounds of loops");
-  const auto without = [](const isl::set &set, size_t from, size_t end) {
-    return isl::manage(isl_set_project_out(set.copy(), isl_dim_set, static_cast<unsigned>(from),
-                                           static_cast<unsigned>(end - from)));
-  };
-  for (size_t inner = first + 1; inner < first + count; ++inner) {
-    const isl::set here = without(points, inner + 1, first + count);
-    const isl::set outside = without(here, inner, inner + 1);
-    const auto between = static_cast<unsigned>(inner - first);
-    const isl::set everywhere = isl::manage(isl_set_insert_dims(
-        without(here, first, inner).release(), isl_dim_set, static_cast<unsigned>(first), between));
-    const isl::set product = isl::manage(
-        isl_set_intersect(isl_set_add_dims(outside.copy(), isl_dim_set, 1), everywhere.copy()));
-    if (!checked(checked(product, "bounds of loops").is_subset(here), "bounds of loops")) {
-      refuse(command, "the bounds of loop '" + loops[inner].name + "' depend on those outside of " +
-                          "it, so that they cannot run as one; parallelize(\"" + loops[first].name +
-                          "\", \"dynamic\") deals out uneven iterations");
-    }
-  }
 }
 
 /// Determinant by cofactors, in as many bits as it takes; the matrices are as large as a loop nest
@@ -221,7 +220,8 @@ bool keeps_order(const Mapping &mapping, const Command &command) {
   }
   const MappingState &state = mapping.state();
   const TimeSpaceMap &map = state.time_space.at(command.computation);
-  const size_t position = find_loop(map, CommandArguments(command).name(0, "the loop"), command);
+  const LoopRange loops = find_loops(map, CommandArguments(command).name(0, "the loop"), command);
+  const size_t position = loops.first;
   const Tag tag = map.dimensions[position].tag.tag;
   const bool may_end_early = state.function->stop && position == 0;
   return has_loops_of_its_own(state, map, command) && !may_end_early &&
@@ -242,8 +242,9 @@ std::optional<Command> split_before_tag(const Mapping &mapping, const Command &c
   }
   const TimeSpaceMap &map = mapping.time_space(command.computation);
   const CommandArguments arguments(command);
-  const size_t position = find_loop(map, arguments.name(0, "the loop"), command);
-  if (map.dimensions[position].extent == arguments.integer(1, "the size", 1)) {
+  const LoopRange loops = find_loops(map, arguments.name(0, "the loop"), command);
+  const size_t position = loops.first;
+  if (loops.count > 1 || map.dimensions[position].extent == arguments.integer(1, "the size", 1)) {
     return std::nullopt; // it is tagged as it is
   }
   Command split = command;
@@ -256,9 +257,14 @@ void split_command(MappingState &state, const Command &command) {
   arguments.expect_between(2, 4, "split(i, s, i0=None, i1=None)");
   TimeSpaceMap &map = state.time_space.at(command.computation);
   const std::string name = arguments.name(0, "the loop");
-  const size_t position = find_loop(map, name, command);
   const std::string outer = arguments.optional_name(2, "the outer loop").value_or(name + "0");
   const std::string inner = arguments.optional_name(3, "the inner loop").value_or(name + "1");
+  const LoopRange joined = find_loops(map, name, command);
+  if (joined.count > 1 && !arguments.is_name(1)) {
+    cut_into_strips(map, joined, arguments.integer(1, "the size", 1), outer, inner, command);
+    return;
+  }
+  const size_t position = find_loop(map, name, command);
   std::int64_t size = 0;
   if (!arguments.is_name(1)) {
     size = arguments.integer(1, "the size", 1);
@@ -464,22 +470,35 @@ void parallelize_command(MappingState &state, const Command &command) {
     tag.chunk = arguments.integer(count + 1, "the chunk", 1);
   }
   TimeSpaceMap &map = state.time_space.at(command.computation);
-  const size_t first = find_loop(map, arguments.name(0, "the loop"), command);
-  for (size_t d = 1; d < count; ++d) {
+  const size_t first = find_loops(map, arguments.name(0, "the loop"), command).first;
+  size_t end = first;
+  for (size_t d = 0; d < count; ++d) {
     const std::string name = arguments.name(d, "a loop");
     require_new_loop(arguments, d, command);
-    if (find_loop(map, name, command) != first + d) {
+    const LoopRange loops = find_loops(map, name, command);
+    if (loops.first != end) {
       refuse(command, "loops that run as one must be neighbours in this order; bring '" + name +
                           "' there with interchange first");
     }
+    if (loops.is_strip || (count > 1 && map.dimensions[loops.first].tag.strip > 0)) {
+      refuse(command, "loop '" + map.dimensions[loops.end() - 1].name +
+                          "' holds strips of a loop that counts through others (join); the loop "
+                          "over them, '" +
+                          map.dimensions[loops.first].name + "', is what can be parallel, alone");
+    }
+    end = loops.end();
   }
-  require_independent_bounds(state, command, first, count);
-  for (size_t d = first + count; d < map.dimensions.size() && map.dimensions[d].tag.joined; ++d) {
-    map.dimensions[d].tag = {}; // ran as one with these until now
+  require_independent_bounds(state, command, first, end - first,
+                             "parallelize(\"" + map.dimensions[first].name +
+                                 "\", \"dynamic\") deals out uneven iterations");
+  for (size_t d = end; d < map.dimensions.size() && map.dimensions[d].tag.joined; ++d) {
+    if (map.dimensions[d].tag.counts == 0) {
+      map.dimensions[d].tag = {}; // ran as one with these until now
+    }
   }
-  for (size_t d = 0; d < count; ++d) {
-    require_no_other_tag(map.dimensions[first + d], Tag::Parallel, command);
-    map.dimensions[first + d].tag = tag;
+  for (size_t d = first; d < end; d = joined_range(map, d).end()) {
+    require_no_other_tag(map.dimensions[d], Tag::Parallel, command);
+    tag_loops(map, joined_range(map, d), tag);
     tag.joined = true;
   }
 }

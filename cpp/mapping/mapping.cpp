@@ -63,6 +63,9 @@ TimeSpaceMap identity_time(const Computation &computation) {
 } // namespace
 
 bool is_concurrent(Tag tag) { return tag == Tag::Parallel || tag == Tag::Vector || is_gpu(tag); }
+bool is_concurrent(const LoopTag &tag) {
+  return is_concurrent(tag.tag) || is_concurrent(tag.strips);
+}
 
 bool is_gpu(Tag tag) {
   return tag == Tag::GpuBlock || tag == Tag::GpuThread || tag == Tag::GpuSpread ||

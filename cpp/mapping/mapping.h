@@ -42,12 +42,19 @@ struct LoopTag {
   /// GpuBlock, GpuThread: 0 is x, 1 y, 2 z. GpuMma: 0 rows, 1 columns, 2 the sum, 3 the sum of
   /// products of float32 that are rounded to tf32 before.
   int axis = 0;
+  /// join, where isl knows no product of the extents: the loop runs as one with so many loops
+  /// directly inside of it; -1 in each of these. To isl and to legality they stay what they were.
+  /// All have the tag of the loop that they are, or of the one over its strips.
+  int counts = 0;
+  std::int64_t strip = 0;       ///< of such loops: so many iterations are a strip; 0: not cut
+  Tag strips = Tag::Sequential; ///< what the iterations of a strip are
 
   bool operator==(const LoopTag &) const = default;
 };
 
 /// Whether no order is promised between two iterations of such a loop.
 bool is_concurrent(Tag tag);
+bool is_concurrent(const LoopTag &tag);
 /// Whether such a loop belongs to a GPU's kernel.
 bool is_gpu(Tag tag);
 /// "gpu_block_x" of such a tag.

@@ -1,6 +1,7 @@
 // after before then: the order among computations and the loops they share.
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "mapping/joined_dimensions.h"
 
 #include <algorithm>
 
@@ -36,8 +37,8 @@ int shared_with(const MappingState &state, const Command &command, const std::st
   if (level.empty()) {
     return 0;
   }
-  const size_t own = find_loop(state.time_space.at(other), level, command);
-  return static_cast<int>(own + loop_count(state, other) -
+  const LoopRange own = find_loops(state.time_space.at(other), level, command);
+  return static_cast<int>(own.end() - 1 + loop_count(state, other) -
                           state.time_space.at(other).dimensions.size()) +
          1;
 }
@@ -167,7 +168,8 @@ void private_command(MappingState &state, const Command &command) {
   arguments.expect_between(1, 2, "private(i, memory=\"auto\")");
   const std::string &name = command.computation;
   const std::string loop = arguments.name(0, "a loop");
-  const auto position = static_cast<int>(find_loop(state.time_space.at(name), loop, command));
+  const TimeSpaceMap &map = state.time_space.at(loops_owner(state, name));
+  const auto position = static_cast<int>(find_loop(map, loop, command));
   const Placement *placement = find_placement(state, name);
   if (placement != nullptr && placement->compute_at) {
     refuse(command, name + " is computed inside the loops of " + placement->other +

@@ -115,7 +115,7 @@ size_t ProgramBuilder::computed_anew(size_t stored,
       if (is_gpu(reader->tags[level].tag)) {
         return shared_;
       }
-      if (level < shared_ && is_concurrent(reader->tags[level].tag)) {
+      if (level < shared_ && is_concurrent(reader->tags[level])) {
         anew = std::max(anew, level + 1);
       }
     }

@@ -10,13 +10,16 @@ namespace tilewright {
 
 template <class Visitor>
 void visit_fields(const LoopTag &given, Visitor &&visitor) {
-  const auto &[tag, factor, dealing, chunk, joined, axis] = given;
+  const auto &[tag, factor, dealing, chunk, joined, axis, counts, strip, strips] = given;
   visitor.visit("tag", tag);
   visitor.visit("factor", factor);
   visitor.visit("dealing", dealing);
   visitor.visit("chunk", chunk);
   visitor.visit("joined", joined);
   visitor.visit("axis", axis);
+  visitor.visit("counts", counts);
+  visitor.visit("strip", strip);
+  visitor.visit("strips", strips);
 }
 
 template <class Visitor>

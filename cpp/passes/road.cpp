@@ -3,6 +3,7 @@
 #include "loops/joined_loops.h"
 #include "loops/verify.h"
 #include "passes/choose_by_lanes.h"
+#include "passes/count_joined_loops.h"
 #include "passes/gpu/map_launches.h"
 #include "passes/gpu/staged_copies.h"
 #include "passes/gpu/thread_reductions.h"
@@ -79,6 +80,9 @@ constexpr auto table = std::to_array<Pass>({
      },
      always},
     {"simplify_indices", simplify, always},
+    {"count_joined_loops",
+     [](Kernel &kernel, const Options &options) { count_joined_loops(kernel, options.for_people); },
+     always},
     {"lift_guards", over_body<lift_guards>, always},
     {"tighten_guards", over_body<tighten_guards>, always},
     {"simplify_indices", simplify, always},

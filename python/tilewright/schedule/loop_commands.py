@@ -80,6 +80,60 @@ class LoopCommands(CommandReceiver):
         self._give("split", [loop, size, *new_names(loop, i0, i1)])
         return self
 
+    def join(self: Self, i: Loop, j: Loop, name: Loop | None = None) -> Self:
+        """Makes one loop of two that stand directly inside each other: the inverse of `split`.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, 3):
+                    C[i, j] = ...
+
+        After ``C.join(i, j)``::
+
+            for ij in range(0, 3 * N):
+                C[ij // 3, ij % 3] = ...
+
+        The new loop is the inner one counted on through all iterations of the outer one. If the
+        inner loop has a constant number of iterations, or the outer one few (at most 16), the new
+        loop is one like any other; the last block of a split has room for a whole one, so that
+        ``C.split(i, 32).join("i0", "i1")`` gives back loop `i`.
+
+        If the extents of both are parameters, the new loop can be split by a number, unrolled, made
+        a vector loop or parallel, joined with a further loop and shared with other computations;
+        it cannot take part in other commands. The bounds of one loop may not depend on the other.
+
+        Before::
+
+            for i in range(0, N):
+                for j in range(0, M):
+                    C[i, j] = ...
+
+        After ``C.join(i, j).vectorize("ij", 8).parallelize("ij0")``::
+
+            for ij0 in range(0, ceil(N * M / 8)):  # parallel
+                for ij1 in range(0, min(8, N * M - 8 * ij0)):  # vector(8)
+                    C[(8 * ij0 + ij1) // M, (8 * ij0 + ij1) % M] = ...
+
+        Uncut it runs as the two loops, which have the same order and need no division. Lanes, and
+        threads, are taken to come to any two rows at the same time, so that neither loop may carry
+        a dependence. Lanes that may lie in two rows load and store one element each, so that
+        vectors of the joined loop pay only if much is computed for each element.
+
+        Args:
+            i: the outer loop.
+            j: the inner loop, directly inside of `i`.
+            name: of the new loop; the names of both behind each other if left out.
+
+        Raises:
+            ScheduleError: the loops are no neighbours; one is over terms of a reduction and the
+                other is not; they are tagged otherwise than both parallel; or both extents are
+                parameters, and the bounds of one depend on the other.
+        """
+        outer, inner = loop_name(i), loop_name(j)
+        self._give("join", [outer, inner, *([] if name is None else [loop_name(name)])])
+        return self
+
     def tile(self: Self, *arguments: Loop | int, **names: Loop | None) -> Self:
         """Cuts two or three neighbouring loops into tiles: ``tile(i, j, t1, t2, i0, j0, i1, j1)``.
 

@@ -257,7 +257,8 @@ class RestructuringCommands(CommandReceiver):
 
         The computation stands beside its readers in that loop (`after`, `fuse_with`), and what it
         writes in one iteration is read in the same one: a scalar, a row, the values of a
-        recurrence along a row. The buffer is as large as what one iteration writes and reads, and
+        recurrence along a row. What a block writes (`tw.block`) has the loops of its call, so that
+        ``T.private(i)`` names one of these. The buffer is as large as what one iteration writes and reads, and
         threads do not share it, so that the loop may be parallel.
 
         Before::
@@ -278,7 +279,8 @@ class RestructuringCommands(CommandReceiver):
                     C[i, j] = 2 * B[0, j]
 
         Args:
-            i: a loop of this computation that all its readers share with it.
+            i: a loop of this computation, or of the call that writes it, that all its readers share
+                with it.
             memory: as for `store_at`.
 
         Raises:

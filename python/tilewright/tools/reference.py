@@ -57,6 +57,13 @@ A = tw.input("A", [N, M], tw.float32)
 C = tw.computation("C", {i: N, j: M}, 2 * A[i, j])
 f = tw.function("f", outputs=[C], default_schedule=False)
 """
+_OF_THREE = """
+N = tw.param("N")
+i, j = tw.iters("i j")
+A = tw.input("A", [N, 3], tw.float32)
+C = tw.computation("C", {i: N, j: 3}, 2 * A[i, j])
+f = tw.function("f", outputs=[C], default_schedule=False)
+"""
 _PAIR = """
 N = tw.param("N")
 i = tw.iter("i")
@@ -213,6 +220,7 @@ _IN_BLOCKS = 'C.split(i, 32).reorder("i0", t, "i1").gpu_block("i0").gpu_thread("
 # The programs on which the commands of the docstrings are given.
 EXAMPLES = {
     "split": Example(_POINTWISE),
+    "join": Example(_OF_THREE),
     "tile": Example(_POINTWISE_2D),
     "interchange": Example(_POINTWISE_2D),
     "reverse": Example(_POINTWISE),
@@ -273,6 +281,7 @@ FURTHER: dict[str, tuple[Example, ...]] = {
     "vectorize": (Example(_SUM),),
     "cache": (Example(_ROWS, "C.split(i, 4)"), Example(_SLICES, _IN_BLOCKS)),
     "split": (Example(_POINTWISE),),
+    "join": (Example(_POINTWISE_2D),),
     "store_in": (Example(_TRIANGLES), Example(_POINTWISE_2D)),
     "set_schedule": (Example(_POINTWISE_2D), Example(_POINTWISE)),
 }

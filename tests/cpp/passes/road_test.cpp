@@ -33,8 +33,9 @@ bool has(const std::vector<std::string> &names, const std::string &name) {
 TEST(Road, LoopsForPeopleEndWhereVectorLoopsAreStillLoops) {
   PassOptions options;
   options.for_people = true;
-  EXPECT_EQ(names_of(options), (Names{"settle_loop_ranges", "simplify_indices", "lift_guards",
-                                      "tighten_guards", "simplify_indices", "check_joined_loops"}));
+  EXPECT_EQ(names_of(options),
+            (Names{"settle_loop_ranges", "simplify_indices", "count_joined_loops", "lift_guards",
+                   "tighten_guards", "simplify_indices", "check_joined_loops"}));
 }
 
 TEST(Road, KernelsOfTheCpuLeaveOutWhatIsOfGpus) {

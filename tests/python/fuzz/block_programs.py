@@ -46,6 +46,7 @@ class BlockCase:
     behind: int  # and A[i + behind]
     stored: int | None = None  # T[i] lies in row i + stored of A
     folded: bool = False  # T has two rows, taken in turn
+    private: bool = False  # each iteration of the loop of S has a T of its own
     backwards: frozenset[str] = frozenset()
     parallel: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()  # those that run in the loop over i of the one before
@@ -68,6 +69,10 @@ def draw_block_case(rng: random.Random) -> BlockCase:
     case.backwards = frozenset(name for name in names if rng.random() < 0.25)
     case.parallel = frozenset(name for name in names if rng.random() < 0.25)
     case.shared = frozenset(name for name in names[1:] if rng.random() < 0.4)
+    if case.stored is None and not case.folded and rng.random() < 0.35:
+        case.private = True
+        if rng.random() < 0.8:
+            case.shared |= {"C"}
     return case
 
 
@@ -122,6 +127,8 @@ def schedule(f: Any, case: BlockCase) -> None:
             f["T"].store_in(f"A[i + {case.stored}, T_0]")
         if case.folded:
             f["T"].set_access("{ T[i, j] -> T_rows[i mod 2, j] }")
+        if case.private:
+            f["T"].private(i)
 
 
 # ---- the judge ----
@@ -193,6 +200,8 @@ def problem_of(case: BlockCase, n: int, m: int) -> str | None:
             source = producer[element]
             if not before(source, reader):
                 return f"{reader.name}{reader.time} reads {element} before it is written"
+            if case.private and element[0] == "T" and source.time[:2] != reader.time[:2]:
+                return f"{reader.name}{reader.time} reads {element} of another iteration"
             for other, written in writers[cell_of(case, element)]:
                 if other is reader and position < reader.passed:
                     return f"{reader.name}{reader.time} writes {written} where it reads {element}"

@@ -23,6 +23,7 @@ Command = list[Any]
 WEIGHTS = {
     "split": 8,
     "tile": 8,
+    "join": 5,
     "interchange": 10,
     "reorder": 3,
     "reverse": 5,
@@ -107,7 +108,7 @@ def draw_command(rng: random.Random, model: Model) -> Command | None:
         return [computation, name, [loop, by_sizes if by_sizes and rng.random() < 0.3 else size]]
     if name == "apply_schedule":
         return draw_new_loops(rng, model, computation)
-    if name in ("tile", "reorder", "transform", "skew"):
+    if name in ("tile", "reorder", "transform", "skew", "join"):
         return draw_several_loops(rng, model, computation, name)
     return draw_one_loop(rng, model, computation, name, loop)
 
@@ -224,6 +225,13 @@ def draw_several_loops(
         return [computation, name, [*loops[first : first + count], *sizes]]
     if len(loops) < 2:
         return None
+    if name == "join":
+        own = model.nests[computation].loops
+        cut = [p for p in range(1, len(own)) if own[p].extent]
+        if not cut:
+            return None
+        pair = loops[(p := rng.choice(cut)) - 1 : p + 1]
+        return [computation, name, pair if rng.random() < 0.9 else pair[::-1]]
     if name == "reorder":
         return [computation, name, rng.sample(loops, rng.randint(2, len(loops)))]
     if name == "transform":

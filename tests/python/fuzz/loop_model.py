@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fuzz.linear import Linear, Loop, Nest, Refused, iterations_of
-from fuzz.state import MappingState
+from fuzz.state import MappingState, NotModelled
 
 #: The dimension of a one-to-many map that takes several values for an instance.
 COPYING = [0, {"z": 1}]
@@ -57,6 +57,28 @@ class LoopCommands(MappingState):
         new = [p[0] for p in pairs] + [p[1] for p in pairs]
         nest.require_new([loop.name for loop in new])
         nest.loops[first:first] = new
+
+    def _join(self, c: str, i: str, j: str, name: str = "") -> None:
+        """Of a loop with a known number of iterations; others are test_joins.py's."""
+        nest = self.nests[c]
+        position = nest.find(i)
+        if nest.find(j) != position + 1:
+            raise Refused("not neighbours")
+        outer, inner = nest.loops[position : position + 2]
+        name = name or i + j
+        if name not in (i, j):
+            nest.require_new([name])
+        if {outer.tag, inner.tag} not in ({""}, {"parallel"}):
+            raise Refused("tags that the joined loop would not have")
+        driven = self.driven(c)[position : position + 2]
+        if driven[0] != driven[1]:
+            raise Refused("a reduction begins and ends between the two")
+        if not inner.extent:
+            raise NotModelled("join of a loop of which nobody says how many iterations it has")
+        value = outer.value.times(inner.extent).plus(inner.value)
+        prefetched = outer.prefetched or inner.prefetched
+        joined = Loop(name, value, outer.tag, 0, outer.extent * inner.extent, prefetched)
+        nest.loops[position : position + 2] = [joined]
 
     def _interchange(self, c: str, i: str, j: str) -> None:
         loops = self.nests[c].loops

@@ -22,6 +22,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from fuzz.broken_joins import JOINS
 from fuzz.broken_windows import WINDOWS
 from fuzz.data_mutations import DATA_MUTATIONS
 from fuzz.fold_mutations import FOLD_MUTATIONS
@@ -450,7 +451,7 @@ MUTATIONS = [
         "for (size_t p = 0; p-- > 0;) {",
     ),
 ]
-MUTATIONS += [Mutation(*one) for one in DATA_MUTATIONS + FOLD_MUTATIONS]
+MUTATIONS += [Mutation(*one) for one in DATA_MUTATIONS + FOLD_MUTATIONS + JOINS]
 
 
 def pattern(text: str) -> re.Pattern[str]:
@@ -519,7 +520,9 @@ class Scratch:
         environment = {**os.environ, "PYTHONPATH": str(self.sources / "python")}
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
-        files = "fuzz partial chains ordered_folds blocks several_times until_programs".split()
+        files = (
+            "fuzz partial chains ordered_folds blocks several_times until_programs joins".split()
+        )
         given = [f"test_{name}.py" for name in files]
         tests += [*(str(ROOT / "tests/python/fuzz" / name) for name in given), "-k", "library"]
         ended = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)

@@ -162,3 +162,42 @@ def test_tags_that_neither_loop_would_have():
     nonsense(program, lambda f: f["C"].split("j1", "M // 2"), "is a vector loop")
     with pytest.raises(tw.ScheduleTypeError, match=r"integer.*2\.5"):
         programs.pointwise().function["C"].split(i, 2.5)  # type: ignore[arg-type]
+
+
+MEMORY = {
+    "store_at": lambda f: f["B"].compute_at("C", "i0").store_at("C", "i0"),
+    "cache": lambda f: f["C"].cache("B", "i0"),
+    "cache_of_what_is_written": lambda f: f["C"].cache("C", "i0"),
+}
+
+
+@pytest.mark.parametrize("size", ["(N + 1) // 2", "(N + 3) // 4", "N // 3", "max(N // 4, 3)"])
+@pytest.mark.parametrize("memory", MEMORY)
+def test_memory_inside_a_block(memory, size):
+    """As large as one block: its beginning follows from the number of the block."""
+    n = tw.param("N")
+    a = tw.input("A", [n + 1], tw.int32)
+    b = tw.computation("B", {i: n + 1}, 3 * a[i] + 1)
+    c = tw.computation("C", {i: n}, b[i] * b[i + 1])
+    f = tw.function("f", outputs=[c], default_schedule=False)
+    c.split(i, size)
+    MEMORY[memory](f)
+    for length in (0, 1, 2, 3, 7, 8, 33):
+        given = integers((length + 1,))
+        wanted = (3 * given[:-1] + 1) * (3 * given[1:] + 1)
+        np.testing.assert_array_equal(f(given), wanted, err_msg=str(length))
+
+
+def test_private_blocks():
+    program = pair()
+    for name in ("B", "C"):
+        program.function[name].split(i, "(N + 3) // 4")
+    program.function["C"].after("B", "i0")
+    program.function["B"].private("i0")
+    text = str(program.function.loops)
+    assert "B = empty(((N + 3) // 4, M)" in text
+    assert "(0 if " not in text, text  # i0 itself, not found anew from i
+    check(program, *SIZES)
+    for name in ("B", "C"):
+        program.function[name].parallelize("i0")
+    check(program, *SIZES)

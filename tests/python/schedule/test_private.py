@@ -98,6 +98,64 @@ class TestSums:
             f["total"].private("k")
 
 
+def scale_row(part, row):
+    row[1:] = 3 * row[1:] + part.sum()
+
+
+def block(behind=0):
+    """T[i, :], written by a function, begins with a row of A and takes the sum of two; C reads row i + behind of it."""
+    A = tw.input("A", [N + 2, M], tw.int64)
+    (T,) = tw.block(
+        "S", scale_row, {i: N}, reads={"part": A.part[i : i + 2, :]}, updates={"T": A.part[i, :]}
+    )
+    C = tw.computation("C", {i: N - behind, j: M}, T[i + behind, j] + 1)
+    return tw.function("f", outputs=[C], context=[N >= behind], default_schedule=False)
+
+
+def check_block(f):
+    for n, m in ((0, 3), (1, 1), (3, 0), (9, 5)):
+        a = rng.integers(0, 9, (n + 2, m))
+        rows = a[:n].copy()
+        for row in range(n):
+            scale_row(a[row : row + 2], rows[row])
+        np.testing.assert_array_equal(f(a), rows + 1)
+
+
+class TestBlocks:
+    """What a function writes has the loops of its call."""
+
+    def test_a_row_for_each_call(self):
+        f = block()
+        f["C"].after("S", "i")
+        f["T"].private("i")
+        assert "  T = empty((1, M)" in str(f.loops)
+        check_block(f)
+        f["S"].parallelize("i")
+        f["C"].parallelize("i")
+        check_block(f)
+
+    def test_rows_of_several_calls(self):
+        f = block()
+        for name in ("S", "C"):
+            f[name].split("i", 4)
+        f["C"].after("S", "i0")
+        f["T"].private("i0")
+        assert "  T = empty((4, M)" in str(f.loops)
+        check_block(f)
+
+    def test_refusals(self):
+        with pytest.raises(tw.ScheduleError, match="C reads it outside of that loop; fuse them"):
+            block()["T"].private("i")
+        with pytest.raises(tw.ScheduleError, match="no loop named 'j'; the loops are: i"):
+            block()["T"].private("j")
+        f = block(1)
+        with pytest.raises(tw.IllegalScheduleError, match=r"T is private to each"), f.transaction():
+            f["S"].shift("i", -1)
+            f["C"].after("S", "i")
+            f["T"].private("i")
+            f["C"].shift("i", 1)
+
+
 class TestRefusals:
     def test_read_outside_of_the_loop(self):
         with pytest.raises(tw.ScheduleError, match="C reads it outside of that loop; fuse them"):

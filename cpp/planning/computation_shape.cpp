@@ -94,6 +94,12 @@ bool Shape::is_shared(size_t row, size_t column) const {
   });
 }
 
+bool Shape::is_streamed(size_t row, size_t column) const {
+  return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    return read.step(column) == Step::Unit && read.step(row) != Step::None;
+  });
+}
+
 std::optional<Shape::Packable> Shape::packable(size_t row, size_t column) const {
   std::optional<Packable> found;
   for (const Access &read : reads_) {

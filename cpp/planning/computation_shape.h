@@ -47,6 +47,9 @@ public:
   /// Is something that vectors along `column` load the same in all iterations of `row`?
   bool is_shared(size_t row, size_t column) const;
 
+  /// Does each iteration of `row` load other vectors along `column`, too?
+  bool is_streamed(size_t row, size_t column) const;
+
   /// What is read along `column` by vectors that all iterations of `row` share, if only from one
   /// place of one array.
   struct Packable {

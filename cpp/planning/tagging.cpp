@@ -29,6 +29,8 @@ constexpr std::int64_t narrow_streams = 4;
 constexpr std::int64_t fold_vectors = 4;
 /// Terms of a block of which a thread makes a partial state, where there is one result.
 constexpr std::int64_t fold_block = 32 * 1024;
+/// The same where terms have several iterators: values of the first one.
+constexpr std::int64_t block_rows = 32;
 
 } // namespace
 
@@ -71,8 +73,28 @@ void Tagging::vectorize() {
   }
 }
 
+/// One result: threads sum blocks of terms, which do not depend on how many threads there are.
+void Tagging::sum_blocks(size_t term, std::int64_t lanes) {
+  little_ = std::max(little_, little_for_columns);
+  const std::string first = shape_.name(0);
+  const bool of_rows = shape_.reduced() > 1;
+  const std::string outer = first + "0";
+  const std::string inner = of_rows ? shape_.name(term) : first + "1";
+  give("split", {first, of_rows ? block_rows : fold_block});
+  const std::string blocks = new_name(computation_ + "_blocks");
+  give("rfactor", {outer, blocks});
+  give_to(blocks, "vectorize", {inner, lanes});
+  give_to(blocks, "parallelize", {outer});
+}
+
 /// A sum in lanes: of one row after the other, or of several at once.
 void Tagging::sum_terms(size_t term, std::int64_t lanes) {
+  if (shape_.rank() == 0 && shape_.is_associative() &&
+      shape_.extent(0).value_or(fold_block + 1) >
+          (shape_.reduced() > 1 ? block_rows : fold_block)) {
+    sum_blocks(term, lanes);
+    return;
+  }
   const auto row = streams_ ? find_streamed_row(shape_) : std::nullopt;
   if (!row) {
     give("vectorize", {shape_.name(term), lanes}); // partial sums in lanes

@@ -64,3 +64,20 @@ def test_a_row_that_is_needed_again_is_read_alone() -> None:
     for shape in SHAPES:
         a, _, v, _ = arrays(shape)
         np.testing.assert_allclose(f(a, v), a / (1 + a @ v)[:, None], rtol=1e-12)
+
+
+def test_of_one_result_threads_sum_blocks() -> None:
+    total = tw.computation("s", {}, tw.sum(A[i, k] * B[i, k], over={i: N, k: M}))
+    f = tw.function("inner", outputs=[total], inputs=[A, B])
+    line = tw.computation("t", {}, tw.max(z[i], over={i: N}))
+    g = tw.function("largest", outputs=[line], inputs=[z])
+    for function in (f, g):
+        assert re.search(
+            r"_blocks\.vectorize.*parallelize\(\"i0\"\)", str(function.default_schedule)
+        )
+    for shape in SHAPES:
+        a, b, _, v = arrays(shape)
+        np.testing.assert_allclose(f(a, b), (a * b).sum(), rtol=1e-12)
+        assert g(v) == v.max(initial=-np.inf)
+    a, b = (np.random.default_rng(s).random((300, 500)) for s in (0, 1))
+    assert f(a, b, threads=1) == f(a, b, threads=2) == f(a, b, threads=7)

@@ -28,6 +28,8 @@ public:
   const std::string &name(size_t iterator) const { return space_.iterators[iterator]; }
   /// Of a vector of 64 bytes of the largest type that is computed with.
   std::int64_t lanes() const;
+  /// Of one of the largest type that is read.
+  std::int64_t read_lanes() const;
   /// The number of iterations where it is a constant.
   std::optional<std::int64_t> extent(size_t iterator) const { return extents_[iterator]; }
   /// Does a condition on indices, as that of a padded operand, depend on the iterator?

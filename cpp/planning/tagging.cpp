@@ -164,6 +164,40 @@ void Tagging::fold_rows(size_t term, std::int64_t lanes) {
   give("vectorize", {i + "1", lanes});
 }
 
+/// Partial states of `folded` in `width` lanes. They become fewer until they are one: of a vector
+/// of the widest state, a few, and one after the other only these.
+void Tagging::fold_lanes(const std::string &folded, const std::string &term,
+                         const std::string &outer, std::int64_t width) {
+  std::string inner = term;
+  const auto factor = [&](std::int64_t lanes, const std::string &suffix) {
+    const std::string partial = new_name(computation_ + suffix);
+    give_to(folded, "split", {inner, lanes});
+    inner += "1";
+    give_to(folded, "rfactor", {inner, partial});
+    if (!lanes_.empty()) {
+      give_to(partial, "vectorize", {inner, lanes});
+      give_to(partial, "after", {lanes_.back(), outer});
+    }
+    lanes_.push_back(partial);
+  };
+  lanes_.clear();
+  factor(width, "_lanes");
+  const std::int64_t lanes = std::min(width, shape_.read_lanes());
+  give_to(lanes_.front(), "split", {inner, lanes});
+  if (width > lanes) {
+    give_to(lanes_.front(), "unroll", {inner + "0", width / lanes});
+  }
+  give_to(lanes_.front(), "vectorize", {inner + "1", lanes});
+  factor(shape_.lanes(), "_vector");
+  if (const std::int64_t few = shape_.lanes() / fold_vectors; few > 1) {
+    factor(few, "_part");
+  }
+  give_to(folded, "after", {lanes_.back(), outer});
+  for (const std::string &partial : lanes_) {
+    give_to(partial, "private", {outer});
+  }
+}
+
 /// A fold whose terms lie side by side. Lanes have partial states of their own, and so have
 /// threads where there is one result only: blocks of terms, which keep their order.
 void Tagging::fold_terms(size_t term, std::int64_t lanes) {
@@ -197,23 +231,7 @@ void Tagging::fold_terms(size_t term, std::int64_t lanes) {
     give_to(folded, "parallelize", {outer});
     return;
   }
-  const std::string all = new_name(computation_ + "_lanes");
-  give_to(folded, "split", {inner, width});
-  give_to(folded, "rfactor", {inner + "1", all});
-  give_to(all, "split", {inner + "1", lanes});
-  give_to(all, "unroll", {inner + "10", fold_vectors});
-  give_to(all, "vectorize", {inner + "11", lanes});
-  // The vectors become one before its lanes become one state.
-  const std::string vector = new_name(computation_ + "_vector");
-  give_to(folded, "split", {inner + "1", lanes});
-  give_to(folded, "rfactor", {inner + "11", vector});
-  give_to(vector, "vectorize", {inner + "11", lanes});
-  give_to(vector, "after", {all, outer});
-  give_to(folded, "after", {vector, outer});
-  lanes_ = {all, vector};
-  for (const std::string &partial : lanes_) {
-    give_to(partial, "private", {outer});
-  }
+  fold_lanes(folded, inner, outer, width);
   if (shape_.rank() == 0) {
     parallelize_fold(folded, outer);
   }

@@ -55,6 +55,8 @@ private:
   void sum_blocks(size_t term, std::int64_t lanes);
   void fold_rows(size_t term, std::int64_t lanes);
   void fold_terms(size_t term, std::int64_t lanes);
+  void fold_lanes(const std::string &folded, const std::string &term, const std::string &outer,
+                  std::int64_t width);
   void tile(const RegisterTile &plan);
   void reduce(size_t column, std::int64_t lanes);
   void sum_columns(size_t column, std::int64_t lanes);

@@ -16,6 +16,7 @@
 #include "passes/promote_accumulators.h"
 #include "passes/registers.h"
 #include "passes/separate_tiles.h"
+#include "passes/settle_tests.h"
 #include "passes/simplify_indices.h"
 #include "passes/split_borders.h"
 #include "passes/tighten_guards.h"
@@ -128,6 +129,7 @@ constexpr auto table = std::to_array<Pass>({
      on_gpu},
     {"leave_loops", over_kernel<leave_loops>, compiled},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
+    {"settle_tests", over_body<settle_tests>, on_cpu},
     {"simplify_indices", simplify, compiled},
     {"align_vectors", over_kernel<align_vectors>, on_gpu},
     {"widen_copies", over_kernel<widen_copies>, on_gpu},

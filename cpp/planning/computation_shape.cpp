@@ -161,6 +161,14 @@ std::int64_t Shape::lanes() const {
   return std::max<std::int64_t>(2, widest_vector_bytes / largest_bytes_);
 }
 
+std::int64_t Shape::read_lanes() const {
+  std::int64_t bytes = 1;
+  for (const Access &read : reads_) {
+    bytes = std::max(bytes, read.bytes);
+  }
+  return reads_.empty() ? lanes() : widest_vector_bytes / bytes;
+}
+
 bool Shape::all_contiguous(size_t iterator) const {
   return std::all_of(reads_.begin(), reads_.end(),
                      [&](const Access &read) { return read.step(iterator) != Step::Other; });
@@ -179,6 +187,12 @@ bool Shape::has_border() const {
 bool Shape::is_shared(size_t row, size_t column) const {
   return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
     return read.step(column) == Step::Unit && read.step(row) == Step::None;
+  });
+}
+
+bool Shape::is_streamed(size_t row, size_t column) const {
+  return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    return read.step(column) == Step::Unit && read.step(row) != Step::None;
   });
 }
 

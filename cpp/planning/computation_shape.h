@@ -28,6 +28,8 @@ public:
   const std::string &name(size_t iterator) const { return space_.iterators[iterator]; }
   /// Of a vector of 64 bytes of the largest type that is computed with.
   std::int64_t lanes() const;
+  /// Of one of the largest type that is read.
+  std::int64_t read_lanes() const;
   /// The number of iterations where it is a constant.
   std::optional<std::int64_t> extent(size_t iterator) const { return extents_[iterator]; }
   /// Does a condition on indices, as that of a padded operand, depend on the iterator?
@@ -53,6 +55,9 @@ public:
   bool has_border() const;
   /// Is something that vectors along `column` load the same in all iterations of `row`?
   bool is_shared(size_t row, size_t column) const;
+
+  /// Does each iteration of `row` load other vectors along `column`, too?
+  bool is_streamed(size_t row, size_t column) const;
 
   /// What is read along `column` by vectors that all iterations of `row` share, if only from one
   /// place of one array.

@@ -115,6 +115,19 @@ std::optional<size_t> find_row(const Shape &shape, size_t column) {
   return std::nullopt;
 }
 
+std::optional<size_t> find_streamed_row(const Shape &shape) {
+  if (shape.reduced() == 0 || shape.states() > 0 || shape.has_condition() || shape.has_border()) {
+    return std::nullopt;
+  }
+  const size_t term = shape.rank() + shape.reduced() - 1;
+  for (size_t row = shape.rank(); row-- > 0;) {
+    if (shape.is_shared(row, term) && shape.is_streamed(row, term)) {
+      return shape.extent(row).value_or(wide_rows) >= wide_rows ? std::optional(row) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column, bool wide) {
   const auto row = find_row(shape, column);
   if (!row) {

@@ -46,6 +46,11 @@ bool has_small_window(const Shape &shape);
 /// there are too few iterations.
 std::optional<size_t> find_row(const Shape &shape, size_t column);
 
+/// Of a reduction with vectors along its last term: the iterator of the results of which several
+/// iterations share a vector that they load, and each reads another one besides (the rows of a
+/// matrix that is multiplied with a vector). Nothing where there is none, or one of few iterations.
+std::optional<size_t> find_streamed_row(const Shape &shape);
+
 /// The plan for vectors along `column`, if there is a row. `wide`: there are 32 registers of 64
 /// bytes.
 std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column, bool wide);

@@ -5,6 +5,7 @@
 #include "algorithm/reads.h"
 
 #include <isl/aff.h>
+#include <isl/map.h>
 #include <isl/set.h>
 
 #include <algorithm>
@@ -17,21 +18,37 @@ namespace {
 
 constexpr const char *doing = "loops over the same rows";
 
-/// The values of a computation's first iterator, if its outermost loop is over them, on threads,
-/// around other loops, and nobody else shares it; else null.
-isl::set rows_of(const MappingState &state, const Computation &computation) {
+/// The rows of a computation, its first iterator, and the loop over them or over blocks of them.
+struct Rows {
+  isl::set values; ///< null where there is no such loop
+  isl::map loop;   ///< the iteration that has a row
+
+  bool is_null() const { return values.is_null(); }
+};
+
+/// The first iterator alone, without the computation's name.
+isl::map from_row(const isl::pw_aff &loop, size_t iterators) {
+  isl_map *map = isl_map_project_out(loop.as_map().release(), isl_dim_in, 1,
+                                     static_cast<unsigned>(iterators - 1));
+  map = isl_map_reset_tuple_id(map, isl_dim_in);
+  return checked(isl::manage(map), doing);
+}
+
+/// The rows, if the outermost loop is over them and nothing else, on threads, around other loops,
+/// and nobody else shares it.
+Rows rows_of(const MappingState &state, const Computation &computation) {
   const TimeSpaceMap &map = state.time_space.at(computation.name);
   if (map.explicit_time || computation.rank() == 0 || map.dimensions.size() < 2) {
     return {};
   }
   const LoopDimension &loop = map.dimensions.front();
-  const InstanceSpace instances = instance_space(computation);
-  const isl::pw_aff first =
-      isl::pw_aff::var_on_domain(isl::local_space(instances.domain.space()), isl::dim::set, 0);
+  const size_t iterators = instance_space(computation).iterators.size();
+  const auto others = static_cast<unsigned>(iterators - 1);
   const bool plain =
       loop.tag.tag == Tag::Parallel && loop.tag.dealing == Dealing::Static && !loop.tag.joined &&
       !map.dimensions[1].tag.joined && map.dimensions[1].tag.tag != Tag::Parallel &&
-      checked(isl::manage(isl_pw_aff_is_equal(loop.value.get(), first.get())), doing);
+      (others == 0 ||
+       isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, 1, others) == isl_bool_false);
   const bool alone =
       std::none_of(state.placements.begin(), state.placements.end(), [&](const auto &placement) {
         return placement.computation == computation.name || placement.other == computation.name;
@@ -42,14 +59,19 @@ isl::set rows_of(const MappingState &state, const Computation &computation) {
   isl_set *rows = isl_set_project_out(computation.domain.copy(), isl_dim_set, 1,
                                       static_cast<unsigned>(computation.rank() - 1));
   rows = isl_set_reset_tuple_id(rows);
-  return checked(isl::manage(isl_set_set_dim_name(rows, isl_dim_set, 0, "row")), doing);
+  rows = isl_set_set_dim_name(rows, isl_dim_set, 0, "row");
+  return {checked(isl::manage(rows), doing), from_row(loop.value, iterators)};
 }
 
-/// Are they the same rows wherever both are there? (Of no columns there are none.)
-bool are_same(const isl::set &rows, const isl::set &others) {
-  return checked(
-      rows.intersect_params(others.params()).is_equal(others.intersect_params(rows.params())),
-      doing);
+/// Are they the same rows wherever both are there, in the same iterations? (Of no columns there are
+/// none.)
+bool are_same(const Rows &rows, const Rows &others) {
+  const isl::set own = rows.values.intersect_params(others.values.params());
+  return checked(own.is_equal(others.values.intersect_params(rows.values.params())), doing) &&
+         checked(
+             isl::manage(isl_map_intersect_domain(rows.loop.copy(), own.copy()))
+                 .is_equal(isl::manage(isl_map_intersect_domain(others.loop.copy(), own.copy()))),
+             doing);
 }
 
 /// How a computation reads the ones that share a loop.
@@ -118,12 +140,11 @@ bool are_together(const MappingState &state, const std::string &one, const std::
 Mapping with_shared_rows(Mapping mapping) {
   const MappingState before = mapping.state();
   std::vector<std::string> together; // those that share the loop at hand
-  isl::set rows;                     // over which it runs
+  Rows rows;                         // over which it runs
   for (const std::string &name : before.order) {
     const Computation &computation = **before.function->find(name);
     // Blocks keep loops of their own.
-    const isl::set own =
-        block_node(computation) != nullptr ? isl::set() : rows_of(before, computation);
+    const Rows own = block_node(computation) != nullptr ? Rows{} : rows_of(before, computation);
     const Reads reads = own.is_null() ? Reads{} : reads_of(computation, together);
     if (reads.some && reads.of_own_row && are_same(own, rows)) {
       const std::string &last = together.back();

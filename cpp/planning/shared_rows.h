@@ -15,8 +15,9 @@ namespace tilewright {
 ///     parallel for i:
 ///       m[i] = ...
 ///       y[i, j] = x[i, j] - m[i]
-/// Each of the loops is parallel, runs over the same values and has others inside; each computation
-/// reads earlier ones that share the loop at its own row only. Not yet asked for its legality.
+/// Each of the loops is parallel, runs over the same rows, or the same blocks of rows, and has
+/// others inside; each computation reads earlier ones that share the loop at its own row only. Not
+/// yet asked for its legality.
 Mapping with_shared_rows(Mapping mapping);
 
 /// `mapping`, in which a result's elements hold at first what they are computed from, if that is

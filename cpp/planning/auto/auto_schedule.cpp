@@ -3,6 +3,7 @@
 #include "analysis/legality.h"
 #include "planning/auto/inlining.h"
 #include "planning/auto/inner_loops.h"
+#include "planning/auto/matrices_read_once.h"
 #include "planning/auto/strips.h"
 #include "planning/auto/time_tiles.h"
 #include "planning/computation_shape.h"
@@ -21,6 +22,8 @@ namespace {
 constexpr std::int64_t little_for_time_tiles = 1'500;
 constexpr std::int64_t little_for_groups = 40'000;
 constexpr std::int64_t little_for_sums = 10'000;
+/// The same of sums of rows and columns in common loops.
+constexpr std::int64_t little_for_read_once = 150;
 /// Functions of more computations keep their order: they are planned one by one.
 constexpr size_t most_computations = 128;
 
@@ -94,8 +97,10 @@ private:
         tiled.insert(group.begin(), group.end());
       }
     }
-    const std::set<std::string> in_strips = plan_strips(graph, standard, tiled);
-    planned_ = tiled;
+    std::set<std::string> planned = tiled;
+    take(with_matrices_read_once(now_, standard, wide_, planned, decisions_), little_for_read_once);
+    const std::set<std::string> in_strips = plan_strips(graph, standard, planned);
+    planned_ = planned;
     planned_.insert(in_strips.begin(), in_strips.end());
     finish_plain();
     for (size_t g = 0; g < groups.size(); ++g) {

@@ -106,6 +106,16 @@ llvm::Value *Semantics::float_extremum(Op op, llvm::Value *a, llvm::Value *b) {
     return builder_.CreateSelect(
         smaller ? builder_.CreateFCmpULT(a, b) : builder_.CreateFCmpUGT(a, b), a, b);
   }
+  if (keeps_nan && has_minimum_) {
+    // One machine minimum, which gives b when either is NaN, and what puts a NaN of a back. Written
+    // as comparisons, LLVM makes one choice of the two, and waits for both.
+    llvm::Value *result = builder_.CreateBinaryIntrinsic(
+        smaller ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, a, b);
+    if (auto *instruction = llvm::dyn_cast<llvm::Instruction>(result)) {
+      instruction->setHasNoSignedZeros(true);
+    }
+    return result;
+  }
   // One machine minimum gives b when either is NaN; the second select puts a NaN of a back, or a
   // itself in place of a NaN of b.
   llvm::Value *first = smaller ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);

@@ -113,5 +113,21 @@ TEST(RegisterTiles, NotWhereNothingIsShared) {
   EXPECT_FALSE(plan(sums));
 }
 
+TEST(RegisterTiles, RowsThatShareAVectorAreReadAtOnce) {
+  const auto row = [](const std::string &domain, const ExprPtr &terms) {
+    return find_streamed_row(
+        Shape(*define(domain, reduce(Op::ReduceSum, {over("k", size("M"))}, terms))));
+  };
+  const std::string all = "[N,M] -> { C[i] : 0 <= i < N }";
+  const ExprPtr matrix =
+      access(input("A", {size("N"), size("M")}), {at("i"), at("k")});
+  const ExprPtr vector = access(input("x", {size("M")}), {at("k")});
+  EXPECT_EQ(row(all, times(matrix, vector)), 0U);
+  EXPECT_FALSE(row(all, matrix)); // nothing is shared
+  EXPECT_FALSE(row(all, vector)); // nothing else is read
+  const ExprPtr few = access(input("A", {number(4), size("M")}), {at("i"), at("k")});
+  EXPECT_FALSE(row("[M] -> { C[i] : 0 <= i < 4 }", times(few, vector)));
+}
+
 } // namespace
 } // namespace tilewright

@@ -80,6 +80,16 @@ TEST(SharedRows, NotOfLoopsThatAreSerialOrCutOrSharedAlready) {
   EXPECT_EQ(shared(plain.with(command("y", "after", {"m", "i"}))), 1U);
 }
 
+TEST(SharedRows, OverTheSameBlocksOfRows) {
+  const Mapping plain(normalised(at("i")).function_pointer());
+  const auto blocks = [&](const std::string &name, std::int64_t rows, const Mapping &mapping) {
+    return mapping.with(command(name, "split", {"i", rows}))
+        .with(command(name, "parallelize", {"i0"}));
+  };
+  EXPECT_EQ(shared(blocks("y", 8, blocks("m", 8, plain))), 1U);
+  EXPECT_EQ(shared(blocks("y", 4, blocks("m", 8, plain))), 0U);
+}
+
 TEST(SharedRows, NotOfSingleLoops) {
   const auto x = input("x", {size("N")});
   const auto b = define("[N] -> { B[i] : 0 <= i < N }", plus(access(x, {at("i")}), whole(1)));

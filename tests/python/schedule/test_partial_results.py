@@ -305,10 +305,21 @@ class TestCommands:
 
 
 class TestLanesByDefault:
+    def test_lanes_are_those_of_what_is_read(self):
+        for dtype, lanes in ((tw.float64, 8), (tw.float32, 16), (tw.int8, 32)):
+            x = tw.input("x", [N, K], dtype)
+            y = tw.computation("y", {i: N}, tw.argmax(x[i, k], over={k: K}))
+            f = tw.function("f", outputs=[y])
+            text = str(f.default_schedule)
+            assert f'vectorize("k11", {lanes})' in text.splitlines()[2]
+            a = rng.integers(-9, 10, (5, 100)).astype(x.dtype.name)
+            assert (f(a) == a.argmax(axis=1)).all()
+
     def test_vectors_become_one_before_its_lanes_do(self):
         f = total("argmax")
         text = str(f.default_schedule)
         assert 'C_vector = C.rfactor("k11", "C_vector")\nC_vector.vectorize("k11", 8)' in text
+        assert 'C_part.vectorize("k111", 2).after("C_vector", "i")' in text
         for size in (*SIZES, (3, 500)):
             a = rng.integers(-9, 10, size)
             np.testing.assert_array_equal(f(a), WANTED["argmax"](a))

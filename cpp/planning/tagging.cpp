@@ -1,0 +1,406 @@
+#include "planning/tagging.h"
+
+#include <isl/aff.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace tilewright {
+
+namespace {
+
+/// So many terms of a window are written out one after the other.
+constexpr std::int64_t max_unrolled_terms = 16;
+/// Rows of a block of a transposition: of both arrays, a block touches few pages.
+constexpr std::int64_t transposed_rows = 32;
+/// Work that plain loops do sooner than a register tile (a product of 6 x 6) and than a loop whose
+/// border needs code of its own (a stencil of 32 x 32).
+constexpr std::int64_t little_for_tiles = 1'500;
+constexpr std::int64_t little_for_borders = 10'000;
+/// The same where columns are summed (6 x 6).
+constexpr std::int64_t little_for_columns = 150;
+/// Columns that are summed side by side where a reduction streams through its operand once.
+constexpr std::int64_t block_columns = 1024;
+/// Rows of an operand that is read once which are read at the same time: as many streams keep a
+/// memory busy, and what the rows share is loaded once for all of them.
+constexpr std::int64_t wide_streams = 8;
+constexpr std::int64_t narrow_streams = 4;
+/// Vectors of partial states that a fold has side by side, so that none waits for the one before.
+constexpr std::int64_t fold_vectors = 4;
+/// Terms of a block of which a thread makes a partial state, where there is one result.
+constexpr std::int64_t fold_block = 32 * 1024;
+/// The same where terms have several iterators: values of the first one.
+constexpr std::int64_t block_rows = 32;
+
+} // namespace
+
+/// Vector loops and tiles.
+void Tagging::vectorize() {
+  if (!shape_.simple() || (shape_.has_condition() && !shape_.is_commutative())) {
+    return;
+  }
+  const std::int64_t lanes = shape_.lanes();
+  const auto long_enough = [&](size_t iterator) {
+    return shape_.extent(iterator).value_or(lanes) >= lanes;
+  };
+  if (shape_.is_scattered()) {
+    scatter_rows(lanes);
+    return;
+  }
+  const size_t column = shape_.rank() - 1;
+  if (shape_.rank() > 0 && shape_.has_border()) {
+    little_ = little_for_borders;
+  }
+  if (shape_.rank() > 0 && !shape_.has_condition() && long_enough(column) &&
+      (shape_.all_contiguous(column) || (shape_.states() < 2 && contiguous_when_packed(column)))) {
+    shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes}) : reduce(column, lanes);
+    return;
+  }
+  if (shape_.rank() > 1 && shape_.reduced() == 0 && !shape_.is_chosen(column - 1) &&
+      shape_.is_transposition(column - 1, column) && long_enough(column)) {
+    const std::string i = shape_.name(column - 1);
+    const std::string j = shape_.name(column);
+    give("split", {i, transposed_rows});
+    give("split", {j, lanes});
+    give("interchange", {i + "1", j + "0"});
+    give("vectorize", {j + "1", lanes});
+    return;
+  }
+  const size_t term = shape_.rank() + shape_.reduced() - 1;
+  if (shape_.reduced() > 0 && shape_.all_contiguous(term) && shape_.any_contiguous(term) &&
+      long_enough(term)) {
+    if (shape_.states() > 0) {
+      fold_terms(term, lanes);
+      return;
+    }
+    sum_terms(term, lanes);
+  }
+}
+
+/// One result: threads sum blocks of terms, which do not depend on how many threads there are.
+void Tagging::sum_blocks(size_t term, std::int64_t lanes) {
+  little_ = std::max(little_, little_for_columns);
+  const std::string first = shape_.name(0);
+  const bool of_rows = shape_.reduced() > 1;
+  const std::string outer = first + "0";
+  const std::string inner = of_rows ? shape_.name(term) : first + "1";
+  give("split", {first, of_rows ? block_rows : fold_block});
+  const std::string blocks = new_name(computation_ + "_blocks");
+  give("rfactor", {outer, blocks});
+  give_to(blocks, "vectorize", {inner, lanes});
+  give_to(blocks, "parallelize", {outer});
+}
+
+/// A sum in lanes: of one row after the other, or of several at once.
+void Tagging::sum_terms(size_t term, std::int64_t lanes) {
+  if (shape_.rank() == 0 && shape_.is_associative() &&
+      shape_.extent(0).value_or(fold_block + 1) >
+          (shape_.reduced() > 1 ? block_rows : fold_block)) {
+    sum_blocks(term, lanes);
+    return;
+  }
+  const auto row = streams_ ? find_streamed_row(shape_) : std::nullopt;
+  if (!row) {
+    give("vectorize", {shape_.name(term), lanes}); // partial sums in lanes
+    return;
+  }
+  little_ = std::max(little_, little_for_columns);
+  const std::string i = shape_.name(*row);
+  const std::string k = shape_.name(term);
+  const std::int64_t rows = streams();
+  give("split", {i, rows});
+  give("split", {k, lanes});
+  std::vector<Argument> order;
+  for (size_t d = 0; d <= term; ++d) {
+    order.emplace_back(shape_.name(d) + (d == *row || d == term ? "0" : ""));
+  }
+  order.emplace_back(i + "1");
+  order.emplace_back(k + "1");
+  give("reorder", order);
+  give("unroll", {i + "1", rows});
+  give("vectorize", {k + "1", lanes});
+}
+
+/// The loops over blocks of a tiled reduction run as one parallel loop. If `keeps_rows`, the
+/// first one stays for others to share if it is a whole loop. False if there are not several.
+bool Tagging::join_blocks(bool keeps_rows) {
+  if (blocks_.size() < 2 || (keeps_rows && has_rows())) {
+    return false;
+  }
+  give("parallelize", {blocks_.begin(), blocks_.end()});
+  return true;
+}
+
+/// The outermost of the loops that no reduced iterator drives and that is none of `tried`.
+bool Tagging::parallelize(size_t choice) {
+  std::vector<LoopDimension> loops = mapping_.time_space(computation_).dimensions;
+  const size_t outer = shape_.rank();
+  for (const LoopDimension &loop : loops) {
+    const bool reduced =
+        shape_.reduced() > 0 &&
+        isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, static_cast<unsigned>(outer),
+                                 static_cast<unsigned>(shape_.reduced())) != isl_bool_false;
+    if (loop.tag.tag != Tag::Sequential || reduced || is_chosen(loop)) {
+      return false; // what is inside of these is not worth threads
+    }
+    if (choice-- == 0) {
+      parallelize_fold(computation_, loop.name);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Has the loop one iteration that data choose?
+bool Tagging::is_chosen(const LoopDimension &loop) const {
+  for (size_t d = 0; d < shape_.rank(); ++d) {
+    if (shape_.is_chosen(d) &&
+        isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, static_cast<unsigned>(d), 1) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Rows that data choose: the elements of a row lie side by side.
+void Tagging::scatter_rows(std::int64_t lanes) {
+  size_t column = shape_.rank() - 1;
+  std::vector<Argument> order;
+  for (; column > 0 && shape_.is_chosen(column); --column) {
+    order.insert(order.begin(), shape_.name(column));
+  }
+  if (shape_.is_chosen(column) || shape_.reduced() > 0 || !shape_.all_contiguous(column) ||
+      !shape_.any_contiguous(column) || shape_.extent(column).value_or(lanes) < lanes) {
+    return;
+  }
+  order.emplace_back(shape_.name(column));
+  give("reorder", order);
+  give("vectorize", {shape_.name(column), lanes});
+}
+
+/// A fold that takes its terms in order runs for several results at a time.
+void Tagging::fold_rows(size_t term, std::int64_t lanes) {
+  const size_t column = shape_.rank() - 1;
+  if (shape_.extent(column).value_or(lanes) < lanes) {
+    return;
+  }
+  const std::string i = shape_.name(column);
+  give("split", {i, lanes});
+  std::vector<Argument> order = {i + "0"};
+  for (size_t d = shape_.rank(); d <= term; ++d) {
+    order.emplace_back(shape_.name(d));
+  }
+  order.emplace_back(i + "1");
+  give("reorder", order);
+  give("vectorize", {i + "1", lanes});
+}
+
+/// Partial states of `folded` in `width` lanes. They become fewer until they are one: of a vector
+/// of the widest state, a few, and one after the other only these.
+void Tagging::fold_lanes(const std::string &folded, const std::string &term,
+                         const std::string &outer, std::int64_t width) {
+  std::string inner = term;
+  const auto factor = [&](std::int64_t lanes, const std::string &suffix) {
+    const std::string partial = new_name(computation_ + suffix);
+    give_to(folded, "split", {inner, lanes});
+    inner += "1";
+    give_to(folded, "rfactor", {inner, partial});
+    if (!lanes_.empty()) {
+      give_to(partial, "vectorize", {inner, lanes});
+      give_to(partial, "after", {lanes_.back(), outer});
+    }
+    lanes_.push_back(partial);
+  };
+  lanes_.clear();
+  factor(width, "_lanes");
+  const std::int64_t lanes = std::min(width, shape_.read_lanes());
+  give_to(lanes_.front(), "split", {inner, lanes});
+  if (width > lanes) {
+    give_to(lanes_.front(), "unroll", {inner + "0", width / lanes});
+  }
+  give_to(lanes_.front(), "vectorize", {inner + "1", lanes});
+  factor(shape_.lanes(), "_vector");
+  if (const std::int64_t few = shape_.lanes() / fold_vectors; few > 1) {
+    factor(few, "_part");
+  }
+  give_to(folded, "after", {lanes_.back(), outer});
+  for (const std::string &partial : lanes_) {
+    give_to(partial, "private", {outer});
+  }
+}
+
+/// A fold whose terms lie side by side. Lanes have partial states of their own, and so have
+/// threads where there is one result only: blocks of terms, which keep their order.
+void Tagging::fold_terms(size_t term, std::int64_t lanes) {
+  const std::string k = shape_.name(term);
+  if (shape_.rank() > 0 && !shape_.is_commutative()) {
+    fold_rows(term, lanes);
+    return;
+  }
+  if (!shape_.is_associative()) {
+    return;
+  }
+  const std::int64_t width = fold_vectors * lanes;
+  if (shape_.extent(term).value_or(width) < width) {
+    return;
+  }
+  little_ = std::max(little_, little_for_tiles);
+  std::string folded = computation_; // what has the loop over the terms
+  std::string inner = k;
+  std::string outer = shape_.rank() > 0 ? shape_.name(shape_.rank() - 1) : "";
+  if (shape_.rank() == 0) {
+    outer = shape_.name(0);
+    if (shape_.reduced() == 1) {
+      give("split", {k, fold_block});
+      outer = k + "0";
+      inner = k + "1";
+    }
+    folded = new_name(computation_ + "_blocks");
+    give("rfactor", {outer, folded});
+  }
+  if (!shape_.is_commutative()) {
+    give_to(folded, "parallelize", {outer});
+    return;
+  }
+  fold_lanes(folded, inner, outer, width);
+  if (shape_.rank() == 0) {
+    parallelize_fold(folded, outer);
+  }
+}
+
+/// The loop of what is folded, and that of its partial states.
+void Tagging::parallelize_fold(const std::string &folded, const std::string &loop) {
+  give_to(folded, "parallelize", {loop});
+  for (const std::string &partial : lanes_) {
+    give_to(partial, "parallelize", {loop});
+  }
+}
+
+std::string Tagging::new_name(const std::string &stem) const {
+  std::string name = stem;
+  for (int number = 2; mapping_.function().find(name) != nullptr; ++number) {
+    name = stem + std::to_string(number);
+  }
+  return name;
+}
+
+std::int64_t Tagging::streams() const { return wide_ ? wide_streams : narrow_streams; }
+
+/// Is all that is read contiguous along `column` once a shared operand is packed?
+bool Tagging::contiguous_when_packed(size_t column) const {
+  return !shape_.all_contiguous(column) && find_row(shape_, column);
+}
+
+/// The tile in its blocks.
+void Tagging::tile(const RegisterTile &plan) {
+  little_ = little_for_tiles;
+  around_ = static_cast<int>(std::min(plan.row, plan.column));
+  const std::string row = shape_.name(plan.row);
+  const std::string column = shape_.name(plan.column);
+  give("split", {row, plan.block_rows});
+  give("split", {row + "1", plan.height});
+  give("split", {column, plan.lanes});
+  std::vector<Argument> order;
+  blocks_.clear();
+  for (size_t d = 0; d < shape_.rank(); ++d) {
+    const bool cut = d == plan.row || d == plan.column;
+    blocks_.push_back(shape_.name(d) + (cut ? "0" : ""));
+  }
+  order.assign(blocks_.begin(), blocks_.end());
+  if (plan.split) {
+    give("split", {shape_.name(*plan.split), plan.block_terms});
+    order.emplace_back(shape_.name(*plan.split) + "0");
+  }
+  const Argument level = order.back();
+  order.emplace_back(row + "10");
+  for (const size_t term : plan.terms) {
+    order.emplace_back(shape_.name(term) + (plan.split == term ? "1" : ""));
+  }
+  order.emplace_back(row + "11");
+  order.emplace_back(column + "1");
+  give("reorder", order);
+  give("unroll", {row + "11", plan.height});
+  give("vectorize", {column + "1", plan.lanes});
+  if (plan.packed) {
+    pack(*plan.packed, std::get<std::string>(level), plan.lanes);
+  }
+}
+
+/// A reduction whose results lie side by side along `column`.
+void Tagging::reduce(size_t column, std::int64_t lanes) {
+  const std::string j = shape_.name(column);
+  std::vector<std::string> terms;
+  for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
+    terms.push_back(shape_.name(d));
+  }
+  std::vector<Argument> order;
+  const auto plan = shape_.states() < 2 ? plan_register_tile(shape_, column, wide_)
+                                        : std::nullopt; // too many registers
+  if (plan) {
+    tile(*plan);
+  } else if (has_small_window(shape_)) {
+    // Every result is summed in a register.
+    give("split", {j, lanes});
+    order.emplace_back(j + "0");
+    order.insert(order.end(), terms.begin(), terms.end());
+    order.emplace_back(j + "1");
+    give("reorder", order);
+    give("vectorize", {j + "1", lanes});
+    std::int64_t copies = 1;
+    for (size_t d = shape_.rank() + shape_.reduced(); d-- > shape_.rank();) {
+      copies *= shape_.extent(d).value_or(max_unrolled_terms + 1);
+      if (copies > max_unrolled_terms) {
+        break;
+      }
+      if (shape_.extent(d) > 1) {
+        give("unroll", {shape_.name(d), *shape_.extent(d)});
+      }
+    }
+  } else {
+    sum_columns(column, lanes);
+  }
+}
+
+/// What is read once is read in the order of memory, some rows at a time, beside results that stay
+/// in a cache.
+void Tagging::sum_columns(size_t column, std::int64_t lanes) {
+  little_ = std::max(little_, little_for_columns);
+  const std::string j = shape_.name(column);
+  const size_t term = shape_.rank() + shape_.reduced() - 1;
+  const std::int64_t rows = streams();
+  const bool several = shape_.states() == 0 && shape_.extent(term).value_or(rows) >= rows;
+  give("split", {j, block_columns});
+  give("split", {j + "1", lanes});
+  if (several) {
+    give("split", {shape_.name(term), rows});
+  }
+  std::vector<Argument> order = {j + "0"};
+  for (size_t d = shape_.rank(); d <= term; ++d) {
+    order.emplace_back(shape_.name(d) + (several && d == term ? "0" : ""));
+  }
+  order.emplace_back(j + "10");
+  if (several) {
+    order.emplace_back(shape_.name(term) + "1");
+  }
+  order.emplace_back(j + "11");
+  give("reorder", order);
+  if (several) {
+    give("unroll", {shape_.name(term) + "1", rows});
+  }
+  give("vectorize", {j + "11", lanes});
+}
+
+/// A copy whose last dimension has one vector: its accesses lie side by side, however far the
+/// rows of the array itself are apart.
+void Tagging::pack(const Shape::Packable &packed, const std::string &level, std::int64_t lanes) {
+  const std::string name = new_name(packed.array + "_cache");
+  std::vector<Argument> arguments{packed.array, level, name, std::string("auto")};
+  if (!packed.order.empty()) {
+    arguments.emplace_back(packed.order);
+  }
+  give("cache", std::move(arguments));
+  mapping_ = mapping_.with(
+      {name, "vectorize", {mapping_.time_space(name).dimensions.back().name, lanes}, {}});
+}
+
+} // namespace tilewright

@@ -1,0 +1,78 @@
+// The tags of one computation in the default schedule: which of its loops is a vector, how a
+// reduction is tiled, which loops run on threads. What is asked of the computation is its shape;
+// the answer is commands, whose legality is somebody else's question (default_tags.h).
+#pragma once
+
+#include "mapping/mapping.h"
+#include "planning/computation_shape.h"
+#include "planning/register_tiles.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+/// The mapping while it gets its tags.
+class Tagging {
+public:
+  /// `wide`: there are 32 registers of 64 bytes. `streams`: several rows may be summed at once
+  /// (find_streamed_row), which nobody who goes row by row can share.
+  Tagging(Mapping mapping, std::string computation, const Shape &shape, bool wide, bool streams)
+      : mapping_(std::move(mapping)), computation_(std::move(computation)), shape_(shape),
+        wide_(wide), streams_(streams) {}
+
+  /// Vector loops and tiles.
+  void vectorize();
+  /// The loops over blocks of a tiled reduction run as one parallel loop. If `keeps_rows`, the
+  /// first one stays for others to share if it is a whole loop. False if there are not several.
+  bool join_blocks(bool keeps_rows);
+  /// The outermost of the loops that no reduced iterator drives and that is none of `tried`.
+  bool parallelize(size_t choice);
+
+  /// Is it tiled, and its first loop a whole one?
+  bool has_rows() const { return !blocks_.empty() && blocks_.front() == shape_.name(0); }
+
+  const Mapping &mapping() const { return mapping_; }
+  std::int64_t little() const { return little_; }
+  int around() const { return around_; }
+
+private:
+  void give(const std::string &command, std::vector<Argument> arguments) {
+    give_to(computation_, command, std::move(arguments));
+  }
+  void give_to(const std::string &computation, const std::string &command,
+               std::vector<Argument> arguments) {
+    mapping_ = mapping_.with({computation, command, std::move(arguments), {}});
+  }
+  std::string new_name(const std::string &stem) const;
+  void parallelize_fold(const std::string &folded, const std::string &loop);
+
+  bool contiguous_when_packed(size_t column) const;
+  std::int64_t streams() const;
+  void sum_terms(size_t term, std::int64_t lanes);
+  void sum_blocks(size_t term, std::int64_t lanes);
+  bool is_chosen(const LoopDimension &loop) const;
+  void scatter_rows(std::int64_t lanes);
+  void fold_rows(size_t term, std::int64_t lanes);
+  void fold_terms(size_t term, std::int64_t lanes);
+  void fold_lanes(const std::string &folded, const std::string &term, const std::string &outer,
+                  std::int64_t width);
+  void tile(const RegisterTile &plan);
+  void reduce(size_t column, std::int64_t lanes);
+  void sum_columns(size_t column, std::int64_t lanes);
+  void pack(const Shape::Packable &packed, const std::string &level, std::int64_t lanes);
+
+  Mapping mapping_;
+  std::string computation_;
+  const Shape &shape_;
+  bool wide_;
+  bool streams_;
+  std::int64_t little_ = 0;
+  int around_ = 0;
+  std::vector<std::string> blocks_; ///< the outer loops of a tiled reduction
+  std::vector<std::string> lanes_;  ///< the partial states of a fold
+};
+
+} // namespace tilewright

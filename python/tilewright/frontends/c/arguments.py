@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -28,14 +29,31 @@ def bind(translated: Translated, given: Sequence[Any], named: Mapping[str, Any])
     for each in translated.arguments:
         if each.arrays:
             arrays[each.name] = _array(name, each, values[each.name], bound)
+    integers = tuple(bound.values())
+    shapes = tuple(array.shape for array in arrays.values())
+    is_known = translated.known.get(integers) == shapes
     for each in translated.arguments:
         if each.arrays:
-            _check_shape(name, each, arrays[each.name], bound)
+            if not is_known:
+                _check_shape(name, each, arrays[each.name], bound)
             for path, array in each.arrays.items():
                 bound[array] = _field(arrays[each.name], path)
     _check_overlaps(name, translated.arguments, arrays)
-    _check_context(translated.program, bound)
+    if not is_known:
+        _check_context(translated.program, bound)
+        if len(translated.known) < _MOST_KNOWN:
+            translated.known[integers] = shapes
     return bound
+
+
+#: Of so many sizes it is remembered that they are right: extents and conditions need no evaluation.
+_MOST_KNOWN = 64
+
+
+@functools.cache
+def _limits(dtype: np.dtype) -> tuple[int, int]:
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
 
 
 def _check_context(program: tree.Program, bound: Mapping[str, Any]) -> None:
@@ -90,8 +108,8 @@ def _integer(function: str, argument: Argument, value: Any) -> int:
             f"{function}: {argument.name} is an integer ({argument.type}), not {_described(value)}"
         )
     number = int(value.__index__())
-    limits = np.iinfo(argument.dtype)
-    if not int(limits.min) <= number <= int(limits.max):
+    least, most = _limits(argument.dtype)
+    if not least <= number <= most:
         raise ArgumentOverflowError(
             f"{function}: {argument.name} = {number} does not fit its type, {argument.type}"
         )
@@ -141,6 +159,8 @@ def _number(function: str, argument: Argument, value: Any) -> np.ndarray:
     """A number that is passed by value, as an array without dimensions."""
     dtype = argument.dtype
     given = np.asarray(value)
+    if given.dtype == dtype and not given.ndim and dtype.kind not in "iu":
+        return given
     if (
         given.ndim
         or given.dtype.kind not in "biufc"

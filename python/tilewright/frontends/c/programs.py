@@ -8,7 +8,7 @@ of one number. Variables of the file that the region uses follow as further argu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,10 @@ class Translated:
     arguments: tuple[Argument, ...]
     result: str
     """The array of the returned value, or ""."""
+    known: dict[tuple[int, ...], tuple[tuple[int, ...], ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """By the integers of a call that went well, the shapes of its arrays."""
 
 
 def translate(

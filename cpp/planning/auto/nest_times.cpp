@@ -320,7 +320,22 @@ void Nests::distribute(const std::string &computation, size_t depth) {
   }
 }
 
-void Nests::strip(const std::string &computation, size_t depth, std::int64_t size) {
+void Nests::distribute_before(const std::string &computation, size_t depth) {
+  const NestTimes own = times(computation);
+  std::vector<std::pair<std::vector<std::int64_t>, std::string>> before;
+  for (const std::string &name : sharing(computation, depth + 1)) {
+    const std::vector<std::int64_t> &places = times(name).places;
+    if (places[depth + 1] < own.places[depth + 1]) {
+      before.emplace_back(places, name);
+    }
+  }
+  std::sort(before.begin(), before.end());
+  for (const auto &[places, name] : before) {
+    distribute(name, depth);
+  }
+}
+
+void Nests::strip(const std::string &computation, size_t depth, std::int64_t size, bool together) {
   for (const std::string &name : sharing(computation, depth + 1)) {
     NestTimes &times = times_.at(name);
     const NestLoop loop = times.loops[depth];
@@ -328,7 +343,7 @@ void Nests::strip(const std::string &computation, size_t depth, std::int64_t siz
     times.loops.insert(times.loops.begin() + at,
                        {loop.name + "_strip",
                         "floor((" + loop.value + ")/" + std::to_string(size) + ")", std::nullopt});
-    times.places.insert(times.places.begin() + at + 1, times.places[depth + 1]);
+    times.places.insert(times.places.begin() + at + 1, together ? 0 : times.places[depth + 1]);
   }
 }
 

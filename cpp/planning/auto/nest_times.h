@@ -61,7 +61,14 @@ public:
   ///     for i: { A[i]; B[i] }
   /// becomes
   ///     for strips: { for i in the strip: A[i];  for i in the strip: B[i] }
-  void strip(const std::string &computation, size_t depth, std::int64_t size);
+  /// or, `together`,
+  ///     for strips: for i in the strip: { A[i]; B[i] }
+  void strip(const std::string &computation, size_t depth, std::int64_t size,
+             bool together = false);
+
+  /// What stands before the computation in the loop at `depth`, outside of the loops that both
+  /// share inside of it, has a loop of its own before.
+  void distribute_before(const std::string &computation, size_t depth);
 
   /// The loops from `depth` on are those over `iterators`, and then the others as they were. If
   /// others share the loop at `depth`, it runs before or behind all of them in it.

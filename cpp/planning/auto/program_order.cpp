@@ -3,6 +3,7 @@
 #include "algorithm/block.h"
 #include "analysis/legality.h"
 #include "planning/auto/element_steps.h"
+#include "planning/auto/local_scalars.h"
 #include "planning/auto/nest_times.h"
 #include "planning/auto/time_tiles.h"
 #include "planning/computation_shape.h"
@@ -78,8 +79,18 @@ struct Candidate {
 class Candidates {
 public:
   Candidates(const Part &part, const Nests &nests, bool wide)
-      : part_(part), nests_(nests), wide_(wide), shared_(nests.shared(part.name)) {}
+      : part_(part), nests_(nests), wide_(wide), shared_(nests.shared(part.name)) {
+    for (; fixed_ < shared_; ++fixed_) {
+      const Names members = nests.sharing(part.name, fixed_ + 1);
+      if (std::none_of(members.begin(), members.end(), [&](const std::string &name) {
+            return nests.times(name).loops.size() > nests.times(part.name).loops.size();
+          })) {
+        break;
+      }
+    }
+  }
 
+  /// Loops that others share who have more loops stay as they are.
   std::vector<Candidate> find() {
     std::vector<size_t> columns = part_.columns;
     const NestTimes &times = nests_.times(part_.name);
@@ -151,7 +162,7 @@ private:
   void add_tile(size_t row, size_t column, const std::vector<ElementSteps::Copy> &copies) {
     const size_t depth = std::min(position(row), position(column));
     const auto iterators = iterators_from(nests_, depth);
-    if (!iterators) {
+    if (!iterators || depth < fixed_) {
       return;
     }
     std::vector<size_t> terms;
@@ -210,6 +221,9 @@ private:
       add_vector_below(column, depth, nests_);
       return;
     }
+    if (depth < fixed_) {
+      return;
+    }
     add_vector(column, depth, apart(depth));
     // Another of its iterators takes the place of the column in the loop that others share.
     const auto iterators = iterators_from(nests_, depth);
@@ -221,14 +235,32 @@ private:
         }
       }
       order.push_back(column);
+      for (const Nests &nests : in_a_shared_loop(nests_, depth, depth, order)) {
+        add_vector(column, depth + 1, nests);
+      }
+    }
+  }
+
+  /// The statement with another order of its loops from `depth` on, the first of which others
+  /// share; what stood before it in the loop at `outer` stays there, or leaves it.
+  std::vector<Nests> in_a_shared_loop(const Nests &nests, size_t outer, size_t depth,
+                                      const std::vector<size_t> &order) const {
+    std::vector<Nests> all = {nests, nests};
+    all.back().distribute_before(part_.name, outer);
+    std::vector<Nests> found;
+    for (const Nests &each : all) {
       for (const bool before : {false, true}) {
-        Nests nests = nests_;
-        nests.reorder(part_.name, depth, order, before);
-        if (nests.shared(part_.name) == depth + 1) {
-          add_vector(column, depth + 1, nests);
+        Nests made = each;
+        if (depth > outer) {
+          made.strip(part_.name, outer, sums_at_once, true);
+        }
+        made.reorder(part_.name, depth, order, before);
+        if (made.shared(part_.name) == depth + 1) {
+          found.push_back(std::move(made));
         }
       }
     }
+    return found;
   }
 
   /// If the loops from `depth` on are its own: those over other results, over terms, the column.
@@ -299,11 +331,11 @@ private:
 
   void add_sums_at_once(size_t row, size_t depth) {
     auto order = iterators_from(nests_, depth);
-    if (!order) {
+    if (!order || depth < fixed_) {
       return;
     }
     std::rotate(order->begin(), order->begin() + 1, order->end());
-    Candidate made{nests_, {command("unroll", {loop(row), sums_at_once})}, {}};
+    Candidate made{nests_, {command("unroll", {loop(row), sums_at_once})}, {}, {}};
     made.why = std::to_string(sums_at_once) + " sums along " + loop(row) +
                " are made at once, each in the order of its terms";
     if (depth < shared_) {
@@ -322,13 +354,19 @@ private:
       made.commands = {command("split", {loop(row), sums_at_once}), command("reorder", loops),
                        command("unroll", {loop(row) + "1", sums_at_once})};
     }
-    found_.push_back(std::move(made));
+    found_.push_back(made);
+    if (depth < shared_) { // in a triangle, each sum needs those before it in the strip
+      for (Nests &nests : in_a_shared_loop(nests_, depth, depth + 1, *order)) {
+        found_.push_back({std::move(nests), made.commands, made.why, {}});
+      }
+    }
   }
 
   const Part &part_;
   const Nests &nests_;
   bool wide_;
-  size_t shared_; ///< loops
+  size_t shared_;    ///< loops
+  size_t fixed_ = 0; ///< of these, the outermost ones are not the statement's to change
   std::vector<Candidate> found_;
 };
 
@@ -339,13 +377,11 @@ public:
         now_{given, require_legal(build_program(given), nullptr)} {}
 
   AutoSchedule plan() {
-    std::vector<Part> parts = parts_of(now_.legal->program);
-    auto begun = after_commands(now_, {nests_.command()}, whole_operation_limit);
-    if (!begun) {
+    if (!begin()) {
       return {given_,
               {{"", "the loops keep their order, since it takes too long to ask for more"}}};
     }
-    now_ = std::move(*begun);
+    const std::vector<Part> parts = parts_of(now_.legal->program);
     if (parts.size() > most_statements) {
       decisions_.push_back({"", "the loops keep their order, since there are more than " +
                                     std::to_string(most_statements) + " statements"});
@@ -353,6 +389,7 @@ public:
       for (const Part &part : parts) {
         improve(part);
       }
+      drop_unused_scalars();
     }
     Names all;
     std::transform(parts.begin(), parts.end(), std::back_inserter(all),
@@ -366,6 +403,38 @@ public:
   }
 
 private:
+  /// The same order in times of our own, with scalars expanded where that is legal.
+  bool begin() {
+    scalars_ = expanded_scalars(given_, nests_);
+    auto begun = after_commands(now_, all_commands(nests_, {}, {}), whole_operation_limit);
+    if (!begun && !scalars_.empty()) {
+      scalars_.clear();
+      begun = after_commands(now_, all_commands(nests_, {}, {}), whole_operation_limit);
+    }
+    if (begun) {
+      now_ = std::move(*begun);
+    }
+    return begun.has_value();
+  }
+
+  /// Of statements whose loops are the program's.
+  void drop_unused_scalars() {
+    const auto is_used = [&](const ExpandedScalar &scalar) {
+      return std::any_of(scalar.writers.begin(), scalar.writers.end(),
+                         [&](const std::string &name) { return own_.contains(name); });
+    };
+    const std::vector<ExpandedScalar> all = scalars_;
+    std::erase_if(scalars_, [&](const ExpandedScalar &scalar) { return !is_used(scalar); });
+    auto found = scalars_.size() < all.size()
+                     ? after_commands({given_, now_.legal}, all_commands(nests_, {}, {}))
+                     : std::nullopt;
+    if (found) {
+      now_ = std::move(*found);
+    } else {
+      scalars_ = all;
+    }
+  }
+
   /// Those with most loops first, and of these the ones that no vector helps: others may follow
   /// them into strips.
   std::vector<Part> parts_of(const Program &program) const {
@@ -387,6 +456,9 @@ private:
   std::vector<Command> all_commands(const Nests &nests, const std::string &changed,
                                     const std::vector<Command> &commands) const {
     std::vector<Command> all = {nests.command()};
+    for (const ExpandedScalar &scalar : scalars_) {
+      all.insert(all.end(), scalar.stores.begin(), scalar.stores.end());
+    }
     for (const auto &[name, own] : own_) {
       if (name != changed) {
         all.insert(all.end(), own.begin(), own.end());
@@ -483,6 +555,7 @@ private:
   Nests nests_;
   bool wide_;
   LegalMapping now_;
+  std::vector<ExpandedScalar> scalars_;
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command
   Decisions decisions_;
   bool threads_ = false;

@@ -63,6 +63,43 @@ KERNELS = {
             "for j1 in range(max(0, i - 8 * j0), min(8, n - 8 * j0)):  # vector(8)",
         ],
     ),
+    # What lies side by side only the other way is packed.
+    "transposed": (
+        "for (int i = 0; i < n; i++) for (int k = 0; k < n; k++) for (int j = 0; j <= i; j++)"
+        "  C[i][j] += A[i][k] * A[j][k];",
+        [
+            "C[8 * i10 + i11, 16 * j0 + j1] = C[8 * i10 + i11, 16 * j0 + j1] + "
+            "S1_A[k1, 8 * i10 + i11 - 16 * j0] * S1_A[k1, j1]"
+        ],
+    ),
+    # A scalar has an element for each iteration of the loop that is distributed.
+    "scalar": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {"
+        "  double s = 0;"
+        "  for (int k = 0; k < i; k++) { C[k][j] += B[i][j] * A[i][k]; s += B[k][j] * A[i][k]; }"
+        "  C[i][j] = 1.5 * C[i][j] + s;"
+        "}",
+        [
+            "s_of_S1[8 * j0 + j1] = s_of_S1[8 * j0 + j1] + "
+            "B[8 * k0 + k1, 8 * j0 + j1] * A[i, 8 * k0 + k1]",
+            "for k in range(0, i):  # parallel",
+        ],
+    ),
+    # Eight sums of a triangle at once: each takes those before it in the strip when they are done.
+    "roots": (
+        "for (int i = 0; i < n; i++) {"
+        "  for (int j = 0; j < i; j++) {"
+        "    for (int k = 0; k < j; k++) A[i][j] -= A[i][k] * A[j][k];"
+        "    A[i][j] /= A[j][j];"
+        "  }"
+        "  for (int k = 0; k < i; k++) A[i][i] -= A[i][k] * A[i][k];"
+        "  A[i][i] = A[i][i] * 0.5;"
+        "}",
+        [
+            "for j_strip in range(0, (i + 7) // 8):",
+            "for j1 in range(max(0, j - 8 * j_strip + 1), min(8, i - 8 * j_strip)):  # unroll",
+        ],
+    ),
     # One loop around all: sums are distributed, and go along the rows.
     "columns": (
         "for (int k = 0; k < n; k++) for (int j = k + 1; j < n; j++) {"

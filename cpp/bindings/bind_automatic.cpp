@@ -23,15 +23,23 @@ namespace {
 constexpr std::uint64_t inspection_limit = 100'000'000;
 
 /// (commands that stay, commands found, (computations, sentence) of each decision).
-std::tuple<py::list, py::list, std::vector<std::pair<std::string, std::string>>>
-found_schedule(const KernelFunction &function) {
-  FoundSchedule found = analyse_unlocked([&] { return find_schedule(function.scheduled()); });
+using FoundParts = std::tuple<py::list, py::list, std::vector<std::pair<std::string, std::string>>>;
+
+FoundParts parts_of(FoundSchedule found) {
   std::vector<std::pair<std::string, std::string>> decisions;
   for (const Decision &decision : found.decisions) {
     decisions.emplace_back(decision.about, decision.text);
   }
   return {from_schedule({std::move(found.kept)}), from_schedule({std::move(found.commands)}),
           std::move(decisions)};
+}
+
+FoundParts found_schedule(const KernelFunction &function) {
+  return parts_of(analyse_unlocked([&] { return find_schedule(function.scheduled()); }));
+}
+
+FoundParts better_nests(const KernelFunction &function) {
+  return parts_of(analyse_unlocked([&] { return find_better_nests(function.scheduled()); }));
 }
 
 /// (computations, permutable, coincident loops) of each outermost band that isl's scheduler finds.
@@ -64,6 +72,15 @@ void bind_automatic(py::module_ &module) {
   module.def("found_schedule", &found_schedule, py::arg("function"),
              "What the planner finds for a function: the commands that stay, its own, and its "
              "decisions.");
+  module.def("better_nests", &better_nests, py::arg("function"),
+             "What the planner finds within the order that a function has: the commands that it "
+             "has, the planner's behind them, and its decisions.");
+  module.def(
+      "may_have_time_tiles",
+      [](const KernelFunction &function) {
+        return analyse_unlocked([&] { return may_have_time_tiles(function.scheduled()); });
+      },
+      py::arg("function"), "Whether the planner would tile some recurrence in time, if legal.");
   module.def(
       "facts",
       [](const KernelFunction &function) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -88,15 +89,67 @@ Spans spans_of(const Element &element) {
   return spans;
 }
 
+/// The ends of a loop by its variable, which is less than each of `uppers`, and
+/// not less than any of `lowers`.
+struct Ends {
+  std::vector<Linear> lowers;
+  std::vector<Linear> uppers;
+};
+using EndsOf = std::map<std::int64_t, Ends>;
+
+/// The linear forms that a minimum, or a maximum, is made of.
+void collect_bounds(const ValuePtr &value, Op op, std::vector<Linear> &bounds) {
+  if (const auto *both = as_binary(value, op)) {
+    collect_bounds(both->left(), op, bounds);
+    collect_bounds(both->right(), op, bounds);
+  } else if (const auto linear = is_index(value) ? linear_of(value) : std::nullopt) {
+    bounds.push_back(*linear);
+  }
+}
+
+/// Is `linear` less than `limit` whatever the loops' variables are? Bounds take the place of so
+/// many variables.
+bool is_below(const Linear &linear, std::int64_t limit, const EndsOf &bounds, int variables) {
+  if (linear.is_constant() || variables == 0) {
+    return linear.is_constant() && linear.constant < limit;
+  }
+  return std::any_of(linear.terms.begin(), linear.terms.end(), [&](const Linear::Term &term) {
+    const auto *variable = as<Variable>(term.atom);
+    const auto known = variable != nullptr ? bounds.find(variable->id) : bounds.end();
+    if (known == bounds.end()) {
+      return false;
+    }
+    const bool grows = term.coefficient > 0;
+    const std::vector<Linear> &ends = grows ? known->second.uppers : known->second.lowers;
+    const Linear atom{{{term.atom, 1}}, 0};
+    return std::any_of(ends.begin(), ends.end(), [&](const Linear &end) {
+      const auto rest = combine(linear, atom, -term.coefficient);
+      auto most = rest ? combine(*rest, end, term.coefficient) : std::nullopt;
+      if (!most) {
+        return false;
+      }
+      most->constant -= grows ? term.coefficient : 0; // an upper bound is not reached
+      return is_below(*most, limit, bounds, variables - 1);
+    });
+  });
+}
+
+/// Variables of nested loops that are looked at.
+constexpr int most_variables = 2;
+
 /// Are the two never the same memory? Asked of subscripts of which those of `a` do not change in
-/// the loop; so neither do those of `b` in a dimension where the difference is a constant.
-bool disjoint(const Spans &a, const Spans &b) {
+/// the loop. Those of `b` may, within `bounds`.
+bool disjoint(const Spans &a, const Spans &b, const EndsOf &bounds) {
   for (size_t d = 0; d < a.size(); ++d) {
     const std::optional<Span> &first = a[d];
     const std::optional<Span> &second = b[d];
-    const auto distance = first && second ? combine(second->first, first->first, -1) : std::nullopt;
-    if (distance && distance->is_constant() &&
-        (distance->constant > first->second || -distance->constant > second->second)) {
+    if (!first || !second) {
+      continue;
+    }
+    const auto up = combine(second->first, first->first, -1);
+    const auto down = combine(first->first, second->first, -1);
+    if ((up && is_below(*up, -second->second, bounds, most_variables)) ||
+        (down && is_below(*down, -first->second, bounds, most_variables))) {
       return true;
     }
   }
@@ -115,11 +168,15 @@ public:
         scoped_.insert(allocate->buffer); // is there only inside the loop
       }
       const auto *nested = as<For>(inner);
+      if (nested != nullptr) {
+        note_bounds(*nested);
+      }
       has_parallel_ =
           has_parallel_ || is<Launch>(inner) ||
           (nested != nullptr && (nested->loop == LoopKind::Parallel || is_gpu(nested->loop)));
     });
     changing_.insert(loop.id);
+    note_bounds(loop);
     std::vector<ValuePtr> running{binary_value(Op::Lt, loop.lower, loop.upper)};
     collect(loop.body(), true, running);
   }
@@ -140,6 +197,16 @@ public:
   }
 
 private:
+  void note_bounds(const For &loop) {
+    const auto [known, is_new] = bounds_.try_emplace(loop.id);
+    if (!is_new) { // two loops of one number
+      known->second = {};
+      return;
+    }
+    collect_bounds(loop.lower, Op::Max, known->second.lowers);
+    collect_bounds(loop.upper, Op::Min, known->second.uppers);
+  }
+
   /// Apart from what the elements beside it do.
   bool may_be_local(const Element &element) const {
     const bool updated = element.atomic != Op::None && !element.read_or_stored;
@@ -159,7 +226,7 @@ private:
       if (spans.empty()) {
         std::transform(elements_.begin(), elements_.end(), std::back_inserter(spans), spans_of);
       }
-      if (!disjoint(spans[position], spans[other])) {
+      if (!disjoint(spans[position], spans[other], bounds_)) {
         return false;
       }
     }
@@ -269,6 +336,7 @@ private:
 
   std::vector<Element> elements_;
   std::set<std::int64_t> changing_;
+  EndsOf bounds_;
   std::set<std::int64_t> scoped_;
   bool has_parallel_ = false;
 };

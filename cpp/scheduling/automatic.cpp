@@ -1,6 +1,7 @@
 #include "scheduling/automatic.h"
 
 #include "planning/auto/auto_schedule.h"
+#include "planning/auto/program_order.h"
 #include "runtime/cpu.h"
 #include "scheduling/legal_schedules.h"
 
@@ -66,6 +67,28 @@ FoundSchedule find_schedule(const ScheduledFunction &function) {
   declared.replay({found.kept});
   declared.require_legal();
   AutoSchedule planned = auto_schedule(declared.mapping(), has_wide_registers(function.options()));
+  const std::vector<Command> &all = planned.mapping.schedule().commands;
+  found.commands.assign(all.begin() + static_cast<std::ptrdiff_t>(found.kept.size()), all.end());
+  found.decisions = std::move(planned.decisions);
+  remember_legal(function, found);
+  return found;
+}
+
+bool may_have_time_tiles(const ScheduledFunction &function) {
+  function.require_no_transaction();
+  const OperationLimit limit(automatic_limit);
+  ScheduledFunction declared(function);
+  declared.replay({facts_of(function)});
+  return may_have_time_tiles(declared.mapping());
+}
+
+FoundSchedule find_better_nests(const ScheduledFunction &function) {
+  function.require_no_transaction();
+  const OperationLimit limit(automatic_limit);
+  FoundSchedule found;
+  found.kept = function.commands();
+  AutoSchedule planned =
+      with_better_nests(function.mapping(), has_wide_registers(function.options()));
   const std::vector<Command> &all = planned.mapping.schedule().commands;
   found.commands.assign(all.begin() + static_cast<std::ptrdiff_t>(found.kept.size()), all.end());
   found.decisions = std::move(planned.decisions);

@@ -21,6 +21,13 @@ struct FoundSchedule {
 /// for a function that has no legal order.
 FoundSchedule find_schedule(const ScheduledFunction &function);
 
+/// Whether find_schedule() would tile some recurrence in time, if that is legal.
+bool may_have_time_tiles(const ScheduledFunction &function);
+
+/// Better loops within the order that the function has, with its values stored where they are
+/// (planning/auto/program_order.h): commands behind those that it has, which all stay.
+FoundSchedule find_better_nests(const ScheduledFunction &function);
+
 /// Of the function's commands, those that stay.
 std::vector<Command> facts_of(const ScheduledFunction &function);
 

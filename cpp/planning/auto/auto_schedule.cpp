@@ -340,4 +340,20 @@ AutoSchedule auto_schedule(const Mapping &given, bool wide) {
   return Planner(begun, std::move(decisions), wide).plan();
 }
 
+bool may_have_time_tiles(const Mapping &given) {
+  const Function &function = given.function();
+  if (function.stop || function.computations.size() > most_computations) {
+    return false;
+  }
+  const Program program = build_program(given);
+  const FlowGraph graph = flow_graph(program, names_of(program));
+  const std::vector<std::vector<std::string>> groups = components(graph);
+  return std::any_of(groups.begin(), groups.end(), [&](const std::vector<std::string> &group) {
+    Decisions decisions;
+    const auto bands = is_recurrent(graph, group) ? find_bands(graph, group) : std::nullopt;
+    return bands && bands->size() == 1 && bands->front().computations.size() == group.size() &&
+           can_have_time_tiles(given, bands->front(), decisions);
+  });
+}
+
 } // namespace tilewright

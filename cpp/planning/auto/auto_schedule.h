@@ -19,4 +19,7 @@ struct AutoSchedule {
 /// are 32 registers of 64 bytes. Throws Error(IllegalSchedule) where `given` is not legal.
 AutoSchedule auto_schedule(const Mapping &given, bool wide);
 
+/// Whether auto_schedule() would tile some recurrence of it in time, if that is legal.
+bool may_have_time_tiles(const Mapping &given);
+
 } // namespace tilewright

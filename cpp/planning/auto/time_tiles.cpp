@@ -40,8 +40,6 @@ constexpr std::int64_t assumed_short_row = 256;
 constexpr std::int64_t most_folded = 8;
 /// Values of time that a tile is counted with.
 constexpr std::int64_t kept_steps = 2;
-/// What a candidate may take of isl.
-constexpr std::uint64_t candidate_limit = 20'000'000;
 
 /// A loop of a band as a combination of iterators.
 struct Row {
@@ -486,9 +484,10 @@ std::string listed(const std::vector<std::string> &names) {
 }
 
 std::optional<LegalMapping> after_commands(const LegalMapping &before,
-                                           const std::vector<Command> &commands) {
+                                           const std::vector<Command> &commands,
+                                           std::uint64_t operations) {
   try {
-    const OperationLimit limit(candidate_limit);
+    const OperationLimit limit(operations);
     Mapping mapping = before.mapping;
     for (const Command &command : commands) {
       mapping = mapping.with(command);
@@ -518,7 +517,7 @@ LegalMapping with_folded_storage(const LegalMapping &before, const std::string &
   }
   std::optional<std::int64_t> size;
   try {
-    const OperationLimit limit(candidate_limit);
+    const OperationLimit limit(candidate_operation_limit);
     size = smallest_fold(before.mapping, {computation, "storage_fold", {iterator}, {}});
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {

@@ -36,9 +36,13 @@ std::optional<LegalMapping> with_time_tiles(const LegalMapping &before, const Fl
 LegalMapping with_folded_storage(const LegalMapping &before, const std::string &computation,
                                  const std::string &iterator, Decisions &decisions);
 
+/// What asking about a candidate may take of isl.
+inline constexpr std::uint64_t candidate_operation_limit = 20'000'000;
+
 /// The program of a mapping that commands make of `before`, if it is legal; nothing where one of
 /// them is refused or isl needs too long.
 std::optional<LegalMapping> after_commands(const LegalMapping &before,
-                                           const std::vector<Command> &commands);
+                                           const std::vector<Command> &commands,
+                                           std::uint64_t operations = candidate_operation_limit);
 
 } // namespace tilewright

@@ -7,14 +7,14 @@ which the checker of every schedule decides (PENCIL report, INRIA RT-0457, secti
 
 from __future__ import annotations
 
-import contextlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import tilewright as tw
 
+from .. import _core
 from ..base.notices import warn
+from ..schedule.kept_schedules import Found, load_found, store_found
 
 __all__ = ["Places", "auto_schedule", "keep_order", "places_of"]
 
@@ -33,118 +33,78 @@ def places_of(function: tw.Function, arrays: Sequence[str]) -> Places:
     return found
 
 
-def auto_schedule(function: tw.Function, places: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """`tw.Function.auto_schedule`, and then results in the arrays where that is legal.
+def auto_schedule(
+    function: tw.Function,
+    program_order: tw.Schedule,
+    places: Mapping[str, Sequence[tuple[str, str]]],
+) -> None:
+    """Better loops for a program, with its values stored where the program stores them.
 
-    Where data decide so much that no order but the program's is known to be legal, the schedule stays as
-    it is, and a warning says so.
+    Recurrences that can be tiled in time are planned by `tw.Function.auto_schedule`, and stored in the
+    arrays where that is legal. All others keep the program's order as far as it decides about memory,
+    and get better nests within it: vectors, register tiles, sums side by side, threads.
 
     Args:
         function: its schedule is replaced.
+        program_order: its schedule as the program has it.
         places: where the program stores what (see `places_of`).
     """
-    order = function.schedule
+    order = tw.Schedule([*_core.facts(function), *program_order.commands])
+    key = f"in place\n{_core.automatic_key(function)}\n{order.commands}"
+    known = load_found(key)
+    if known is None or not _takes(function, known.schedule):
+        found = _found(function, order, places)
+        store_found(key, Found(found, tuple(found.comments)))
+
+
+def _found(
+    function: tw.Function, order: tw.Schedule, places: Mapping[str, Sequence[tuple[str, str]]]
+) -> tw.Schedule:
+    """Gives the function what is found, and says what it is."""
+    tiles = _time_tiles(function, places) if _core.may_have_time_tiles(function) else None
+    if tiles is not None and _skewed(tiles) <= _vectors(tiles):
+        return tiles
+    order.apply_to(function)
+    kept, commands, decisions = _core.better_nests(function)
+    nests = tw.Schedule([*kept, ("", "transaction", commands)], decisions) if commands else order
+    best = nests
+    if tiles is not None and not _skewed(tiles) & _vectors(nests):
+        best = tiles
+    best.apply_to(function)
+    return best
+
+
+def _takes(function: tw.Function, schedule: tw.Schedule) -> bool:
+    try:
+        schedule.apply_to(function)
+    except (tw.ScheduleError, tw.AnalysisLimitError):
+        return False
+    return True
+
+
+def _time_tiles(
+    function: tw.Function, places: Mapping[str, Sequence[tuple[str, str]]]
+) -> tw.Schedule | None:
+    """The schedule that tiles in time; None if there is no legal one in the program's arrays."""
     try:
         function.auto_schedule()
-    except tw.IllegalScheduleError as error:
-        keep_order(function, error.message.splitlines()[0])
-        return
-    if _stored(function, places, list(places)):
-        return
-    stored = [array for array in places if len(places) > 1 and _stored(function, places, [array])]
-    iterators = {name: count for name, count, _ in _times_of(order)}
-    if any(_grows(function, places[array], iterators) for array in places if array not in stored):
-        order.apply_to(function)
-        _in_parallel(function, order)
+    except tw.IllegalScheduleError:
+        return None
+    stored = _stored(function, places, list(places))
+    return function.schedule if stored and _skewed(function.schedule) else None
+
+
+def _skewed(schedule: tw.Schedule) -> set[str]:
+    return {name for name, command, _ in _flat(schedule.commands) if command == "skew"}
+
+
+def _vectors(schedule: tw.Schedule) -> set[str]:
+    return {name for name, command, _ in _flat(schedule.commands) if command == "vectorize"}
 
 
 def keep_order(function: tw.Function, reason: str) -> None:
     """Leaves the schedule as it is, and says why."""
     warn("order-kept", f"{function.name} keeps the order of the program: {reason}")
-
-
-def _grows(
-    function: tw.Function, stored: Sequence[tuple[str, str]], iterators: Mapping[str, int]
-) -> bool:
-    """Whether a statement would get memory for more than one version of its array."""
-    folded = {name for name, command, _ in _flat(function.schedule.commands) if "fold" in command}
-    for name, place in stored:
-        subscripts = place.partition("[")[2].rpartition("]")[0]
-        rank = subscripts.count(",") + 1 if subscripts.strip() else 0
-        if name not in folded and iterators.get(name, 0) > rank:
-            return True
-    return False
-
-
-#: Parallel loops of less work run in one thread, as `auto_schedule` has it.
-_LEAST_WORK = 60000
-_LANES = 8
-_TIMES = re.compile(r"(\w+)\[([^\]]*)\] -> \[([^\]]*)\]")
-
-
-def _times_of(order: tw.Schedule) -> list[tuple[str, int, list[str]]]:
-    """Of each statement in the program's order: name, number of iterators, time."""
-    for _, command, arguments in _flat(order.commands):
-        if command == "set_schedule":
-            return [
-                (name, len(listed.split(",")) if listed.strip() else 0, times.split(", "))
-                for name, listed, times in _TIMES.findall(str(arguments[0]))
-            ]
-    return []
-
-
-def _in_parallel(function: tw.Function, order: tw.Schedule) -> None:
-    """In the program's order, runs the outermost loop of each nest in parallel that can be, and
-    innermost loops as vectors where they can."""
-    with contextlib.suppress(tw.ScheduleError):
-        function.when_work(0, threads=_LEAST_WORK)
-    _nests(function, [(name, times) for name, _, times in _times_of(order)], True)
-
-
-def _nests(
-    function: tw.Function, members: Sequence[tuple[str, Sequence[str]]], threads: bool
-) -> None:
-    """Statements with what is left of their times: those of one loop together, from outside in.
-
-    Args:
-        function: gets the commands.
-        members: names and times.
-        threads: whether no loop around is parallel yet.
-    """
-    loops: dict[tuple[str, ...], list[tuple[str, Sequence[str]]]] = {}
-    for name, times in members:
-        first = next((at for at, time in enumerate(times) if not time.isdigit()), None)
-        if first is not None:
-            key = (*times[:first], times[first].partition(" = ")[0])
-            loops.setdefault(key, []).append((name, times[first + 1 :]))
-    for key, inside in loops.items():
-        names, loop = [name for name, _ in inside], key[-1]
-        innermost = len(inside) == 1 and all(each.isdigit() for each in inside[0][1])
-        if innermost and _vector(function, names[0], loop):
-            if threads:
-                _parallel(function, names, f"{loop}0")
-            continue
-        parallel = threads and _parallel(function, names, loop)
-        _nests(function, inside, threads and not parallel)
-
-
-def _vector(function: tw.Function, name: str, loop: str) -> bool:
-    try:
-        function[name].vectorize(loop, _LANES)
-    except tw.ScheduleError:
-        return False
-    return True
-
-
-def _parallel(function: tw.Function, members: Sequence[str], loop: str) -> bool:
-    """Runs a loop that all of these share in parallel, if it is legal."""
-    try:
-        with function.transaction():
-            for name in members:
-                function[name].parallelize(loop)
-    except tw.ScheduleError:
-        return False
-    return True
 
 
 def _stored(

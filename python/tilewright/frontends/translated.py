@@ -9,6 +9,7 @@ from typing import Any
 
 import tilewright as tw
 
+from ..base.display import Text
 from . import in_place, tree
 from .interpreter import most_iterations
 from .whiles import LIMIT
@@ -52,6 +53,7 @@ class TranslatedFunction:
         self._all = frozenset(program.arguments)
         self._results = results
         self._places = in_place.places_of(function, [names[array] for array in results])
+        self._order = function.schedule
         self.__signature__ = inspect.Signature(
             [
                 inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -174,13 +176,35 @@ class TranslatedFunction:
         return self.function[label]
 
     def auto_schedule(self) -> Any:
-        """Finds a schedule, as `tw.Function.auto_schedule` does, and stores results in the program's
-        arrays wherever that is legal in the order found. If no order but the program's is known to be
-        legal, that one stays, with a warning. So does that of a program with loops that data end:
-        memory for all iterations that there might be would be endless.
+        """Finds better loops for the program, with its values stored where the program stores them.
+
+        It begins with the program's order. An accumulation takes its terms in the order that it had, so
+        results keep their bits; elements are summed side by side. Loops are distributed and interchanged
+        where that is legal and makes this possible::
+
+            for i in range(0, n):
+              for k in range(0, n):
+                for j in range(0, n):
+                  C[i, j] = C[i, j] + A[i, k] * B[k, j]
+
+        becomes::
+
+            for i0 in range(0, (n + 127) // 128):  # parallel
+              for j0 in range(0, (n + 15) // 16):
+                for k0 in range(0, (n + 255) // 256):
+                  for i10 in range(0, min(16, (n + 7) // 8 - 16 * i0)):
+                    for k1 in range(0, min(256, n - 256 * k0)):
+                      for i11 in range(0, min(8, n - 128 * i0 - 8 * i10)):  # unroll
+                        for j1 in range(0, min(16, n - 16 * j0)):  # vector(16)
+                          C[i, j] = C[i, j] + A[i, k] * B[k, j]  # i, k, j of these loops
+
+        Recurrences that can be tiled in time are scheduled as `tw.Function.auto_schedule` does it. If
+        data decide so much that no order but the program's is known to be legal, that one stays, with a
+        warning. So does that of a program with loops that data end: memory for all iterations that there
+        might be would be endless. Facts and promises (`fix`, `specialize`, `assume`, `independent`) stay.
 
         Returns:
-            the schedule that the function has now.
+            the schedule that the function has now; its comments, which `explain` shows, say why.
 
         Raises:
             ScheduleError: in a transaction.
@@ -188,8 +212,20 @@ class TranslatedFunction:
         if self._limits:
             in_place.keep_order(self.function, "data decide how often its loops run")
         else:
-            in_place.auto_schedule(self.function, self._places)
+            in_place.auto_schedule(self.function, self._order, self._places)
         return self.function.schedule
+
+    def explain(self) -> Any:
+        """What `auto_schedule` decides for the program: a sentence for each decision.
+
+        Nothing changes.
+        """
+        before = self.function.schedule
+        try:
+            said = self.auto_schedule().comments
+        finally:
+            before.apply_to(self.function)
+        return Text("\n".join(f"{about}: {text}" if about else text for about, text in said))
 
     @property
     def schedule(self) -> Any:

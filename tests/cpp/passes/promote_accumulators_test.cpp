@@ -27,12 +27,42 @@ TEST(PromoteAccumulators, DistinctElementsStayInLocals) {
                             "    acc_2 = acc_2 + X[k]\n"
                             "  Y[N] = acc\n"
                             "  Y[N + 1] = acc_2\n");
-  // Y[0] and Y[N] may be one element, Y[k] changes, a guarded store may not happen.
-  for (const StmtPtr &body : {block({add_to(n), add_to(integer(0))}), block({add_to(n), add_to(k)}),
-                              if_then(binary_value(Op::Gt, k, n), add_to(n))}) {
+  // Y[0] and Y[N] may be one element, Y[k] is Y[N - 1] at last, a guarded store may not happen.
+  const auto last = add(n, integer(-1));
+  for (const StmtPtr &body :
+       {block({add_to(n), add_to(integer(0))}), block({add_to(last), add_to(k)}),
+        if_then(binary_value(Op::Gt, k, n), add_to(n))}) {
     line.kernel.body = promote_accumulators(loop(body));
     EXPECT_EQ(line.printed().find("acc"), std::string::npos) << line.printed();
   }
+}
+
+TEST(PromoteAccumulators, EndsOfLoopsTellElementsApart) {
+  Line line;
+  const auto k = variable(1, "k");
+  const auto n = line.n;
+  const auto add_at = [&](const ValuePtr &at, const ValuePtr &other) {
+    return Line::y(at, binary_value(Op::Add, load(1, "Y", {Float64, 1}, {at}),
+                                    load(1, "Y", {Float64, 1}, {other})));
+  };
+  const auto after = [&](const ValuePtr &lower, const ValuePtr &upper, const StmtPtr &body) {
+    line.kernel.body =
+        promote_accumulators(for_loop(1, "k", lower, upper, LoopKind::Serial, 0, body));
+    return line.printed();
+  };
+  // A row of a triangular solve: what is read comes before it, or behind.
+  const auto upper = binary_value(Op::Min, n, integer(8));
+  EXPECT_EQ(after(integer(0), upper, add_at(add(n, integer(1)), k)),
+            "if 0 < min(N, 8):\n"
+            "  acc = Y[N + 1]\n"
+            "  for k in range(0, min(N, 8)):\n"
+            "    acc = acc + Y[k]\n"
+            "  Y[N + 1] = acc\n");
+  EXPECT_NE(after(add(n, integer(1)), integer(100), add_at(n, k)).find("acc"), std::string::npos);
+  // One iteration reads the element itself, or what is read runs against the loop.
+  EXPECT_EQ(after(integer(0), add(n, integer(1)), add_at(n, k)).find("acc"), std::string::npos);
+  EXPECT_EQ(after(n, integer(100), add_at(n, k)).find("acc"), std::string::npos);
+  EXPECT_EQ(after(integer(0), n, add_at(n, sub(n, k))).find("acc"), std::string::npos);
 }
 
 TEST(PromoteAccumulators, FirstValuesStayOutOfMemory) {

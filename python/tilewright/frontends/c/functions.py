@@ -73,10 +73,11 @@ class CFunction:
         Raises:
             TranslationError: for what the dataflow refuses, with its place in the C file.
         """
-        with self._lock:
-            if self._function is None:
-                self._function = self._made()
-            return self._function
+        made = self._function
+        if made is None:
+            with self._lock:
+                made = self._function = self._function or self._made()
+        return made
 
     def _made(self) -> TranslatedFunction:
         from ..dataflow import to_function
@@ -112,11 +113,10 @@ class CFunction:
         """
         bound = self.bind(*given, **named)
         result = self._translated.result
-        own = dict(bound)
         if result:
-            own[result] = np.zeros((), self.program.arrays[result].dtype)
-        self.function(**{name: own[name] for name in self.program.arguments})
-        return own[result][()] if result else None
+            bound = {**bound, result: np.zeros((), self.program.arrays[result].dtype)}
+        self.function(**{name: bound[name] for name in self._translated.program.arguments})
+        return bound[result][()] if result else None
 
     def tune(
         self, /, *given: Any, budget: Any = "30s", progress: bool | None = None, **named: Any

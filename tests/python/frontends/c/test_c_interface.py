@@ -215,3 +215,39 @@ def test_orders_that_are_kept() -> None:
     run_c(compiled(text), f, theirs)
     f(*ours)
     assert_same_bits(ours[1], theirs[1], "m")
+
+
+def test_a_later_call_is_checked_like_the_first() -> None:
+    """What is remembered of sizes that were right is no leave for other arguments."""
+    scale = tw.c.load(
+        "void scale(int n, double s, double A[n][n], const double B[n][n]) {\n"
+        "#pragma scop\nfor (int i = 0; i < n; i++) for (int j = 0; j < n; j++) A[i][j] += s * B[i][j];\n"
+        "#pragma endscop\n}"
+    ).scale
+    a, b = np.ones((4, 4)), np.full((4, 4), 2.0)
+    for _ in range(2):
+        scale(4, 0.5, a, b)
+    scale(A=a, B=b, n=4, s=np.float64(0.5))
+    scale(4, 1, a, b)  # an integer as the number
+    np.testing.assert_array_equal(a, np.full((4, 4), 6.0))
+    frozen = a.copy()
+    frozen.flags.writeable = False
+    for given, error in [
+        ((4, 0.5, a, a), ValueError),
+        ((4, 0.5, a, a[::-1]), ValueError),
+        ((4, 0.5, np.asfortranarray(b + 1), b), ValueError),
+        ((4, 0.5, frozen, b), ValueError),
+        ((4, 0.5, np.ones((4, 5)), b), ValueError),
+        ((3, 0.5, a, b), ValueError),
+        ((4, 0.5, a.astype(np.float32), b), TypeError),
+        ((4.0, 0.5, a, b), TypeError),
+        ((True, 0.5, a, b), TypeError),
+        ((4, 0.5j, a, b), TypeError),
+        ((4, 0.5, a), TypeError),
+    ]:
+        before = a.copy()
+        with pytest.raises(error):
+            scale(*given)
+        np.testing.assert_array_equal(a, before)
+    with pytest.raises(TypeError):
+        scale(4, 0.5, a, C=b)

@@ -1,0 +1,162 @@
+#include "planning/auto/element_steps.h"
+
+#include "mapping/accesses.h"
+
+#include <isl/aff.h>
+#include <isl/map.h>
+#include <isl/set.h>
+#include <isl/val.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+constexpr const char *doing = "the elements along a loop";
+
+/// x -> x with one iterator moved by one.
+isl::map next(const isl::set &domain, size_t iterator) {
+  isl_multi_aff *moved = isl_multi_aff_identity_on_domain_space(domain.space().release());
+  isl_aff *one = isl_multi_aff_get_aff(moved, static_cast<int>(iterator));
+  one = isl_aff_add_constant_si(one, 1);
+  moved = isl_multi_aff_set_aff(moved, static_cast<int>(iterator), one);
+  return checked(isl::manage(isl_map_from_multi_aff(moved)), doing);
+}
+
+/// The distance along one dimension, if it is the same everywhere.
+std::optional<std::int64_t> distance(const isl::set &deltas, int dimension) {
+  const isl::val low = isl::manage(isl_set_dim_min_val(deltas.copy(), dimension));
+  const isl::val high = isl::manage(isl_set_dim_max_val(deltas.copy(), dimension));
+  if (low.is_null() || high.is_null() || isl_val_is_int(low.get()) != isl_bool_true ||
+      isl_val_eq(low.get(), high.get()) != isl_bool_true) {
+    return std::nullopt;
+  }
+  return isl_val_get_num_si(low.get());
+}
+
+/// By dimensions of a buffer, how far elements move from one iteration to the next; empty where
+/// there is one iteration only. `elements`: instance -> buffer[index].
+std::vector<std::optional<std::int64_t>> distances(const isl::map &elements, const isl::set &domain,
+                                                   size_t iterator) {
+  const isl::map pairs =
+      elements.reverse().apply_range(next(domain, iterator)).apply_range(elements);
+  std::vector<std::optional<std::int64_t>> moved;
+  if (checked(pairs.is_empty(), doing)) {
+    return moved;
+  }
+  const isl::set deltas = checked(isl::manage(isl_map_deltas(pairs.copy())), doing);
+  const auto dimensions = static_cast<int>(isl_set_dim(deltas.get(), isl_dim_set));
+  for (int d = 0; d < dimensions; ++d) {
+    moved.push_back(distance(deltas, d));
+  }
+  return moved;
+}
+
+Step worse(Step one, Step other) {
+  return one == other ? one : one == Step::None ? other : other == Step::None ? one : Step::Other;
+}
+
+} // namespace
+
+ElementSteps::Access ElementSteps::access_of(const isl::map &elements, const isl::set &domain) {
+  Access access;
+  const isl::map here = elements.intersect_domain(domain);
+  const auto iterators = static_cast<size_t>(isl_set_dim(domain.get(), isl_dim_set));
+  access.dimensions = static_cast<size_t>(isl_map_dim(here.get(), isl_dim_out));
+  for (size_t iterator = 0; iterator < iterators; ++iterator) {
+    const auto moved = distances(here, domain, iterator);
+    std::vector<size_t> moving;
+    for (size_t d = 0; d < moved.size(); ++d) {
+      if (moved[d] != 0) {
+        moving.push_back(d);
+      }
+    }
+    const bool by_one = moving.size() == 1 && moved[moving.front()] == 1;
+    access.along.push_back(by_one ? std::optional(moving.front()) : std::nullopt);
+    access.steps.push_back(moving.empty()                                      ? Step::None
+                           : by_one && moving.front() + 1 == access.dimensions ? Step::Unit
+                                                                               : Step::Other);
+  }
+  return access;
+}
+
+ElementSteps::ElementSteps(const Program &program, const std::string &computation) {
+  std::set<size_t> overwritten;
+  for (const Statement &statement : program.statements) {
+    overwritten.insert(statement.buffer);
+  }
+  for (const Statement &statement : program.statements) {
+    if (statement.computation->name != computation) {
+      continue;
+    }
+    const Access written = access_of(written_element(program, statement), statement.domain);
+    writes_.resize(std::max(written.steps.size(), writes_.size()), Step::None);
+    for (size_t d = 0; d < written.steps.size(); ++d) {
+      writes_[d] = worse(writes_[d], written.steps[d]);
+    }
+    for (const ReadAccess &read : read_accesses(statement)) {
+      const Program::Place &place = program.places.at(read.producer->name);
+      reads_.push_back(access_of(read.relation.apply_range(place.relation), statement.domain));
+      Access &access = reads_.back();
+      access.array = read.producer->name;
+      access.is_constant = read.producer->is_input && !overwritten.contains(place.buffer);
+      if (!read.exact) {
+        access.is_constant = false;
+        access.steps.assign(access.steps.size(), Step::Other);
+      }
+    }
+  }
+}
+
+bool ElementSteps::side_by_side(size_t iterator) const {
+  return writes_[iterator] != Step::Other &&
+         std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+           return iterator < read.steps.size() && read.steps[iterator] != Step::Other;
+         });
+}
+
+bool ElementSteps::is_shared(size_t row, size_t column) const {
+  return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    return read.along[column] && read.steps[row] == Step::None;
+  });
+}
+
+std::optional<std::vector<ElementSteps::Copy>> ElementSteps::copies_for(size_t iterator) const {
+  std::map<std::string, Copy> copies;
+  for (const Access &read : reads_) {
+    if (read.steps[iterator] != Step::Other) {
+      continue;
+    }
+    const auto along = read.along[iterator];
+    if (!read.is_constant || !along) {
+      return std::nullopt;
+    }
+    Copy copy{read.array, {}};
+    for (size_t d = 0; d < read.dimensions; ++d) {
+      if (d != *along) {
+        copy.order.push_back(static_cast<std::int64_t>(d));
+      }
+    }
+    copy.order.push_back(static_cast<std::int64_t>(*along));
+    const auto [known, is_new] = copies.emplace(read.array, copy);
+    if (!is_new && known->second.order != copy.order) {
+      return std::nullopt;
+    }
+  }
+  std::vector<Copy> all;
+  for (auto &[array, copy] : copies) {
+    // A read that goes along the last dimension would lose what the copy gains.
+    if (std::any_of(reads_.begin(), reads_.end(), [&, &name = array](const Access &read) {
+          return read.array == name && read.steps[iterator] == Step::Unit;
+        })) {
+      return std::nullopt;
+    }
+    all.push_back(std::move(copy));
+  }
+  return all;
+}
+
+} // namespace tilewright

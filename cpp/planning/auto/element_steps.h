@@ -1,0 +1,54 @@
+// How the elements that a computation reads and writes move through memory from one iteration of a
+// loop to the next, with each value where it is stored: statements that overwrite one array in
+// turns all move along it.
+#pragma once
+
+#include "mapping/program.h"
+#include "planning/access_steps.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+class ElementSteps {
+public:
+  /// Of the computation's statements in the program.
+  ElementSteps(const Program &program, const std::string &computation);
+
+  /// Of what it writes.
+  Step written(size_t iterator) const { return writes_[iterator]; }
+  /// Are elements read and written side by side along the iterator, or the same ones?
+  bool side_by_side(size_t iterator) const;
+  /// Is something that is read side by side along `column`, or would be if it were packed, the same
+  /// in all iterations of `row`?
+  bool is_shared(size_t row, size_t column) const;
+
+  /// A copy of what is read of an input that nobody overwrites.
+  struct Copy {
+    std::string array;
+    std::vector<std::int64_t> order; ///< of its dimensions
+  };
+  /// The copies after which all that is read lies side by side along the iterator; nothing where
+  /// there are none, and empty where all does without.
+  std::optional<std::vector<Copy>> copies_for(size_t iterator) const;
+
+private:
+  /// How what is read, or written, moves with each iterator.
+  struct Access {
+    std::string array;
+    bool is_constant = false; ///< an input that nobody overwrites
+    size_t dimensions = 0;
+    std::vector<Step> steps;
+    /// The dimension along which it moves by one element.
+    std::vector<std::optional<size_t>> along;
+  };
+  static Access access_of(const isl::map &elements, const isl::set &domain);
+
+  std::vector<Step> writes_; ///< by iterator
+  std::vector<Access> reads_;
+};
+
+} // namespace tilewright

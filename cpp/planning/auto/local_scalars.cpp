@@ -1,0 +1,100 @@
+#include "planning/auto/local_scalars.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+/// Is it stored in a scalar that is nobody's array?
+bool is_in_scalar(const Mapping &mapping, const Computation &computation) {
+  const Storage &storage = mapping.storage(computation.name);
+  const ComputationPtr *array = mapping.function().find(storage.buffer);
+  return storage.index.empty() && computation.rank() > 0 && array == nullptr;
+}
+
+std::set<std::string> read_by(const Computation &computation) {
+  std::set<std::string> names;
+  for (const Piece &piece : computation.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      if (node->kind == ExprKind::Access) {
+        names.insert(node->producer->name);
+      }
+    });
+  }
+  return names;
+}
+
+/// Those that write one scalar, in groups that need each other's values.
+std::vector<std::vector<std::string>> groups_of(const Function &function,
+                                                const std::vector<std::string> &writers) {
+  std::map<std::string, std::string> group;
+  for (const std::string &name : writers) {
+    group[name] = name;
+  }
+  for (const std::string &name : writers) {
+    for (const std::string &read : read_by(**function.find(name))) {
+      if (group.contains(read)) {
+        const std::string from = group.at(name);
+        for (auto &[each, own] : group) {
+          own = own == from ? group.at(read) : own;
+        }
+      }
+    }
+  }
+  std::map<std::string, std::vector<std::string>> members;
+  for (const std::string &name : writers) {
+    members[group.at(name)].push_back(name);
+  }
+  std::vector<std::vector<std::string>> groups;
+  for (auto &[first, names] : members) {
+    groups.push_back(std::move(names));
+  }
+  return groups;
+}
+
+/// The commands for one group; empty where its members share no loop over an iterator of each.
+std::vector<Command> stores_of(const Mapping &mapping, const Nests &nests,
+                               const std::vector<std::string> &group) {
+  size_t shared = nests.times(group.front()).loops.size();
+  for (const std::string &name : group) {
+    shared = std::min(shared, nests.shared(group.front(), name));
+  }
+  std::vector<Command> stores;
+  const std::string buffer = mapping.storage(group.front()).buffer + "_of_" + group.front();
+  for (const std::string &name : group) {
+    const std::vector<NestLoop> &loops = nests.times(name).loops;
+    if (shared == 0 || !loops[shared - 1].iterator) {
+      return {};
+    }
+    const std::string &iterator =
+        (**mapping.function().find(name)).iterators[*loops[shared - 1].iterator];
+    stores.push_back({name, "store_in", {buffer + "[" + iterator + "]"}, {}});
+  }
+  return stores;
+}
+
+} // namespace
+
+std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests &nests) {
+  std::map<std::string, std::vector<std::string>> writers;
+  for (const ComputationPtr &computation : mapping.function().computations) {
+    if (!computation->is_view && is_in_scalar(mapping, *computation)) {
+      writers[mapping.storage(computation->name).buffer].push_back(computation->name);
+    }
+  }
+  std::vector<ExpandedScalar> found;
+  for (const auto &[buffer, names] : writers) {
+    for (std::vector<std::string> &group : groups_of(mapping.function(), names)) {
+      std::vector<Command> stores = stores_of(mapping, nests, group);
+      if (!stores.empty()) {
+        found.push_back({std::move(group), std::move(stores)});
+      }
+    }
+  }
+  return found;
+}
+
+} // namespace tilewright

@@ -1,0 +1,23 @@
+// Scalars of a program's own: in one place, the iterations of the loops around it come one after
+// the other. A scalar gets one element for each iteration of the innermost loop that all share
+// which write it (scalar expansion), apart for each nest that uses it.
+#pragma once
+
+#include "planning/auto/nest_times.h"
+
+#include <vector>
+
+namespace tilewright {
+
+struct ExpandedScalar {
+  std::vector<std::string> writers;
+  std::vector<Command> stores; ///< store_in, of each writer
+};
+
+/// The scalars that the program, whose values are stored as `mapping` has them, can have expanded:
+///     for i: for j: { s[] = 0; for k: s[] = s[] + ...; C[i, j] = s[] }
+/// becomes
+///     for i: for j: { s[j] = 0; for k: s[j] = s[j] + ...; C[i, j] = s[j] }
+std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests &nests);
+
+} // namespace tilewright

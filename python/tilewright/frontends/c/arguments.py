@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ...base.errors import ArgumentError, ArgumentOverflowError, ArgumentTypeError
-from .. import tree
+from .. import known_calls, tree
+from ..translated import TranslatedFunction
 from .c_types import Structure
 from .programs import Argument, Translated
 
-__all__ = ["bind", "evaluated"]
+__all__ = ["bind", "evaluated", "remember"]
 
 
 def bind(translated: Translated, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,6 +38,54 @@ def bind(translated: Translated, given: Sequence[Any], named: Mapping[str, Any])
     _check_overlaps(name, translated.arguments, arrays)
     _check_context(translated.program, bound)
     return bound
+
+
+def remember(
+    door: _core.KnownCalls,
+    translated: Translated,
+    function: TranslatedFunction,
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+    bound: Mapping[str, Any],
+) -> None:
+    """Lets calls like this one, which `bind` has looked at, come to the kernel without Python."""
+    values = _by_name(translated.program.name, translated.arguments, given, named)
+    values = {each.name: values[each.name] for each in translated.arguments}
+    alike: list[known_calls.Given] = []
+    origins: dict[str, known_calls.Origin] = {}
+    for at, each in enumerate(translated.arguments):
+        value = values[each.name]
+        if not each.arrays:
+            origins[each.name] = known_calls.Origin(at)
+            limits = np.iinfo(each.dtype)
+            low, high = int(limits.min), int(limits.max)
+            if not function.knows_sizes:
+                low = high = bound[each.name]
+            alike.append(known_calls.integer(low, high))
+            continue
+        if list(each.arrays) != [()]:
+            return  # the fields of structures are arrays of their own
+        origins[each.arrays[()]] = known_calls.Origin(at)
+        if bound[each.arrays[()]] is value:
+            exact = () if function.knows_sizes else map(known_calls.exactly, value.shape)
+            alike.append(known_calls.array(tuple(exact), contiguous=True))
+            if each.extents and isinstance(each.extents[0], tree.Variable):
+                origins.setdefault(each.extents[0].name, known_calls.Origin(at, 0))
+        elif type(value) in (int, float) or (
+            isinstance(value, np.generic) and value.dtype == each.dtype
+        ):
+            alike.append(known_calls.number(each.dtype))
+        else:
+            return
+    result = translated.result
+    known_calls.remember(
+        door,
+        tuple(values.values()),
+        alike,
+        function,
+        origins,
+        results=[(result, False)] if result else None,
+    )
 
 
 def _check_context(program: tree.Program, bound: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..tree import Expression, Literal, Operation
 from .context import Storage
+from .functions import ModuleNames
 from .kinds import BOOL, INT, Kind, kind_of
 from .operators import Operators
 from .subscripts import Subscripts
@@ -48,6 +49,10 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
     ast.NamedExpr: ("an assignment inside an expression", "assign in a statement before"),
     ast.Starred: ("a starred expression", "write the parts"),
 }
+
+
+_FIXED = ("math", "numpy", "tilewright")
+"""Modules whose constants are constants."""
 
 
 def _is_outer(found: object, name: str) -> bool:
@@ -164,7 +169,12 @@ class Expressions(Operators, Subscripts):
                         f"an attribute of an object of type {type(found).__name__}",
                         "pass its value as an argument",
                     )
-                return self.constant(getattr(found, node.attr), node)
+                attribute = getattr(found, node.attr)
+                if isinstance(found, types.ModuleType) and found.__name__ not in _FIXED:
+                    names = ModuleNames(found)
+                    if node.attr in names.names:
+                        self.constants[id(found), node.attr] = (names.lookup, attribute)
+                return self.constant(attribute, node)
             case ArrayValue():
                 return self.array_attribute(value, node)
             case Scalar() if node.attr == "dtype":

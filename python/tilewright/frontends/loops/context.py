@@ -78,6 +78,7 @@ class Context:
         self.kinds: dict[tuple[object, ...], tuple[Kind, tuple[Expression, ...] | None]] = {}
         self.constants: dict[tuple[int, str], Any] = {}
         self.wrapping: set[Location] = set()  # subscripts that may count from the end
+        self.residues: dict[Location, int] = {}  # what loops that rename arrays leave over
         self.begin()
 
     def begin(self) -> None:
@@ -92,6 +93,7 @@ class Context:
         self.wanted_label = ""
         self.loop_labels: dict[str, int] = {}
         self.nonnegative: set[str] = set()  # parameters and iterators that are never below 0
+        self.cases: dict[Location, int] = {}  # the number of cases of each of these loops
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps
         self.pure_only = ""  # why no statement may be added now

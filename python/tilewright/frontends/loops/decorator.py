@@ -27,7 +27,7 @@ from ..dataflow import to_function
 from ..refusals import refuse
 from ..translated import TranslatedFunction
 from ..tree import Expression, Program
-from .checks import Checks, OutsideError
+from .checks import Checks, FactError, OutsideError
 from .definitions import find_webs
 from .facts import value_of
 from .functions import Loops
@@ -60,6 +60,10 @@ class _Kernel:
             self.checks(values)
         except OutsideError:
             return False  # one that lets subscripts count from the end may do
+        except FactError as error:
+            if error.place in self.translated.cases:
+                return False
+            raise ArgumentError(error.plain, error.location) from None
         if self.region is not None and not value_of(self.region, values):
             return False
         return self.has_its_constants()
@@ -228,9 +232,11 @@ class LoopFunction(_core.KnownCalls):
     def _made(self, signature: Signature, values: dict[str, Any]) -> _Kernel:
         """A new kernel; subscripts that turn out to be below 0 count from the end."""
         wrapping: set[Any] = set()
+        residues: dict[Any, int] = {}
         while True:
             translation = Translation(self.__name__)
             translation.wrapping = wrapping
+            translation.residues = residues
             translated = translation.run(self.__tilewright_loops__, signature)
             try:
                 return _Kernel(translated, values, self._options)
@@ -238,6 +244,11 @@ class LoopFunction(_core.KnownCalls):
                 if error.place in wrapping:
                     raise SubscriptError(error.plain, error.location) from None
                 wrapping.add(error.place)
+            except FactError as error:
+                residue = residues.get(error.place, 0) + 1
+                if residue >= translation.cases.get(error.place, 0):
+                    raise ArgumentError(error.plain, error.location) from None
+                residues[error.place] = residue
 
     def translate(self, *arguments: Any, **keywords: Any) -> Program:
         """The statement tree of the function for such arguments; nothing is compiled."""

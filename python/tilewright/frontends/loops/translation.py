@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import TranslationError
-from ..tree import Array, Expression, Operation, Program, Variable
+from ..tree import Array, Expression, Location, Operation, Program, Variable
 from .context import Frame, Storage
 from .definitions import find_webs
 from .indices import NOWHERE, literal
@@ -48,6 +48,7 @@ class Translated:
         contiguous: arrays whose elements must lie without gaps.
         results: of its `return`; None without one.
         is_tuple: it returns a tuple of them.
+        cases: the loops of which it is right for one remainder of their count only.
         constants: the names outside of the function that it uses, with their values.
     """
 
@@ -56,6 +57,7 @@ class Translated:
     is_tuple: bool
     constants: list[tuple[Any, str, Any]]
     contiguous: frozenset[str] = frozenset()
+    cases: frozenset[Location] = frozenset()
 
 
 class Translation(Library):
@@ -99,7 +101,12 @@ class Translation(Library):
         )
         constants = [(lookup, name, value) for (_, name), (lookup, value) in self.constants.items()]
         return Translated(
-            program, self.results, self.is_tuple, constants, frozenset(self.contiguous)
+            program,
+            self.results,
+            self.is_tuple,
+            constants,
+            frozenset(self.contiguous),
+            frozenset(self.cases),
         )
 
     def whole(self, function: Any, signature: Signature) -> None:
@@ -153,7 +160,8 @@ class Translation(Library):
     def bind_argument(self, web: str, value: Value, node: ast.arg) -> None:
         """An argument that is assigned in the function gets a place of its own."""
         webs = self.frame.webs
-        fixed = web in (webs.once if isinstance(value, ArrayValue) else webs.single)
+        array = isinstance(value, ArrayValue)
+        fixed = web in (webs.once | webs.renamed if array else webs.single)
         if fixed or isinstance(value, Static | TupleValue):
             self.frame.bindings[web] = value
         elif isinstance(value, Scalar):

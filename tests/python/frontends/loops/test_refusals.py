@@ -50,7 +50,7 @@ REFUSED = [
     ("if A:\n    A[0] = 1", "has no truth value", 2, 8),
     ("A[0, 0] = 1", "2 subscripts for an array with 1 dimensions", 2, 5),
     ("A[1.5] = 1", "a subscript must be an integer", 2, 7),
-    ("B = A + 1\nfor i in range(n):\n    B, A = A, B", "names different arrays", 0, 0),
+    ("B = A + 1\nfor i in range(n):\n    if A[i] > 0:\n        B, A = A, B", "names different arrays", 0, 0),
     ("x = 1\nif n > 2:\n    x = A + 1\nA[0] = x[0]", "elsewhere", 0, 0),
     ("A[:] = np.zeros((2, 3))", "do not broadcast", 2, 5),
     ("A[1:] = A[:-2]", "the extents differ by 1", 2, 5),

@@ -57,6 +57,8 @@ class Frame:
     Attributes:
         key: which call of it this is, the same in each round.
         lookup: the value of a global or closure name.
+        functions: the functions inside of it, by name.
+        outer: of one of these, the function around it.
         result: what it returned, of an inlined function.
     """
 
@@ -66,6 +68,8 @@ class Frame:
     lookup: Callable[[str], Any]
     function: object
     bindings: dict[str, Value | Storage] = field(default_factory=dict)
+    functions: dict[str, Any] = field(default_factory=dict)
+    outer: Frame | None = None
     results: list[Value] = field(default_factory=list)
 
 

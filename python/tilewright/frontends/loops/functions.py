@@ -7,6 +7,7 @@ import types
 from typing import Any
 
 from ..known_calls import Constant
+from .local_functions import without_local_functions
 from .sources import Source, read_source
 
 __all__ = ["Loops", "ModuleNames"]
@@ -19,6 +20,7 @@ class Loops:
         self.name = function.__name__
         self.function = function
         self.source: Source = read_source(function)
+        without_local_functions(self.source.tree)
 
     def lookup(self, name: str) -> Any:
         """A name that is not the function's own."""

@@ -29,6 +29,7 @@ from ..tree import (
 from .context import Storage
 from .indices import constant_of, is_pure, key_of, linear, literal, subtract
 from .kinds import INT64
+from .local_functions import LocalFunction
 from .loop_statements import LoopStatements
 from .masks import Masks
 from .values import (
@@ -47,7 +48,6 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("try", "check the values before"),
     ast.With: ("with", "call the function inside of it"),
     ast.Raise: ("raise", "return a value that says what is wrong"),
-    ast.FunctionDef: ("a function inside a function", "define it outside, with @tw.jit"),
     ast.ClassDef: ("a class", "define it outside"),
     ast.Import: ("import", "import at the top of the file"),
     ast.ImportFrom: ("import", "import at the top of the file"),
@@ -104,11 +104,19 @@ class Statements(Masks, LoopStatements):
                 if not isinstance(node.value, ast.Constant):  # a docstring
                     self.expression(node.value)
             case ast.Pass():
-                pass
+                if hasattr(node, "defines"):
+                    self.define(node.defines, node)
             case _:
                 what, way_out = _WAYS_OUT.get(type(node), (type(node).__name__, ""))
                 self.refuse(node, f"{what} is not translated", way_out)
         self.wanted_label = before
+
+    def define(self, function: ast.FunctionDef, node: ast.stmt) -> None:
+        """A function inside of this one."""
+        known = self.frame.functions.get(function.name)
+        if function.name in self.frame.webs.names or (known and known.node is not function):
+            self.refuse(node, f"{function.name} is something else, too", "use names of their own")
+        self.frame.functions[function.name] = known or LocalFunction(function, self.frame)
 
     def return_statement(self, node: ast.Return) -> None:
         raise NotImplementedError

@@ -197,7 +197,8 @@ class Translation(Library):
         key = (*self.frame.key, where.line, where.column)
         tree = loops.source.tree
         webs = find_webs(tree)
-        self.frames.append(Frame(loops.source, webs, key, loops.lookup, loops))
+        outer = getattr(function, "outer", None)
+        self.frames.append(Frame(loops.source, webs, key, loops.lookup, loops, outer=outer))
         try:
             for each in _argument_nodes(tree):
                 self.bind_argument(webs.name_of[id(each)], kept[each.arg], each)

@@ -95,6 +95,38 @@ void KernelFunction::bind_arguments(const CallArguments &given, BoundCall &call)
   call.version = version_;
 }
 
+bool KernelFunction::bind_known(const CallArguments &given, BoundCall &call) const {
+  const size_t count = parameter_names_.size();
+  if (!context_.holds(given.parameters)) {
+    return false;
+  }
+  call.arrays.resize(arguments_.size());
+  call.parameters.assign(given.parameters, given.parameters + count);
+  call.sources.assign(count, {ParameterSource::Kind::Keyword});
+  call.has_given_parameters = true;
+  for (size_t i = 0; i < inputs_; ++i) {
+    if (given.values[i] != nullptr) {
+      open_array(i, given.values[i], call);
+    } else {
+      make_input(i, call);
+    }
+  }
+  call.version = version_;
+  return true;
+}
+
+bool KernelFunction::has_known_shapes(const BoundCall &call) const {
+  for (size_t i = 0; i < inputs_; ++i) {
+    for (size_t axis = 0; axis < arguments_[i].extents.size(); ++axis) {
+      const std::int64_t expected = arguments_[i].extents[axis].evaluate(call.parameters.data());
+      if (call.arrays[i].dimensions[axis] != std::max<std::int64_t>(expected, 0)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 /// Null, or the value of out=.
 PyObject *KernelFunction::bind_keyword(PyObject *key, PyObject *value, BoundCall &call) const {
   // Names in source code are interned, so that their addresses tell; others are compared as text.
@@ -257,7 +289,7 @@ bool KernelFunction::open_scalar(size_t argument, PyObject *object, BoundCall &c
   }
   char *slot = new_number(call);
   api.PyArray_ScalarAsCtype_(object, slot);
-  call.arrays[argument] = {slot, 0, nullptr, nullptr, nullptr, object};
+  call.arrays[argument] = {slot, 0, nullptr, nullptr, nullptr, object, nullptr, false};
   return true;
 }
 
@@ -272,7 +304,7 @@ void KernelFunction::adopt_array(size_t argument, PyObject *object, BoundCall &c
     if (fit != NumberFit::Fits) {
       explain.bad_number(argument, object, fit == NumberFit::Overflow);
     }
-    call.arrays[argument] = {slot, 0, nullptr, nullptr, nullptr, object};
+    call.arrays[argument] = {slot, 0, nullptr, nullptr, nullptr, object, nullptr, false};
     return;
   }
   if (!expected.is_output && expected.extents.empty() && open_scalar(argument, object, call)) {

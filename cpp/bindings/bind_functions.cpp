@@ -9,6 +9,7 @@
 #include "bindings/function_options.h"
 #include "bindings/function_type.h"
 #include "bindings/kernel_call.h"
+#include "bindings/known_calls.h"
 #include "bindings/pickling.h"
 #include "bindings/signals.h"
 #include "mapping/mapping.h"
@@ -395,6 +396,7 @@ void bind_functions(py::module_ &module) {
       },
       py::arg("commands"));
   bind_transactions(module);
+  bind_known_calls(module);
   bind_pickling(module);
   bind_runtime(module);
 }

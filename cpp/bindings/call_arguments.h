@@ -43,13 +43,16 @@ struct CallArguments {
   PyObject *const *values = nullptr;
   size_t positional = 0;
   PyObject *names = nullptr; ///< a tuple of strings, or null
+  /// The values of all parameters, of a call that is known to give plain arrays and numbers; null
+  /// stands for an input that the call makes, of zeros.
+  const std::int64_t *parameters = nullptr;
 };
 
 /// The same from a tuple and a dict.
 class GatheredArguments {
 public:
   GatheredArguments(PyObject *arguments, PyObject *keywords);
-  CallArguments arguments() const { return {values_.data(), positional_, names_.ptr()}; }
+  CallArguments arguments() const { return {values_.data(), positional_, names_.ptr(), nullptr}; }
 
 private:
   llvm::SmallVector<PyObject *, 8> values_;
@@ -68,6 +71,7 @@ struct BoundArray {
   PyObject *array = nullptr;  ///< the ndarray; null where nothing was given and for a plain number
   PyObject *object = nullptr; ///< what the caller gave: `array`, or what `array` is a view of
   DeviceArray *on_device = nullptr; ///< where `data` is in a device's memory
+  bool is_fresh = false;            ///< an input that the call made
 
   bool is_given() const { return object != nullptr; }
 };
@@ -99,7 +103,7 @@ struct BoundCall {
 /// The fields of an ndarray, which is what the caller gave or a view or copy of it.
 inline BoundArray bound(PyObject *array, PyObject *object) {
   const auto &fields = array_fields(array);
-  return {fields.data, fields.nd, fields.dimensions, fields.strides, array, object};
+  return {fields.data, fields.nd, fields.dimensions, fields.strides, array, object, nullptr, false};
 }
 
 } // namespace tilewright

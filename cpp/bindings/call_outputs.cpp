@@ -22,7 +22,8 @@ void KernelFunction::make_output(size_t argument, const std::int64_t *shape, boo
                                  BoundCall &call) const {
   const ArrayArgument &output = arguments_[argument];
   if (output.extents.empty()) { // it becomes a number, which needs no array
-    call.arrays[argument] = {new_number(call), 0, nullptr, nullptr, nullptr, nullptr};
+    call.arrays[argument] = {new_number(call), 0,       nullptr, nullptr,
+                             nullptr,          nullptr, nullptr, false};
     return;
   }
   try {
@@ -35,6 +36,22 @@ void KernelFunction::make_output(size_t argument, const std::int64_t *shape, boo
     CallExplainer(*this).impossible_output(argument, {shape, output.extents.size()}, error);
   }
   call.arrays[argument] = bound(call.owned.back().ptr(), nullptr);
+}
+
+void KernelFunction::make_input(size_t argument, BoundCall &call) const {
+  const ArrayArgument &input = arguments_[argument];
+  BoundArray &array = call.arrays[argument];
+  if (input.extents.empty()) {
+    array = {new_number(call), 0, nullptr, nullptr, nullptr, Py_None, nullptr, true};
+    return;
+  }
+  llvm::SmallVector<std::int64_t, 8> shape;
+  for (const auto &extent : input.extents) {
+    shape.push_back(std::max<std::int64_t>(extent.evaluate(call.parameters.data()), 0));
+  }
+  call.owned.push_back(new_array(input.dtype, shape, true));
+  array = bound(call.owned.back().ptr(), call.owned.back().ptr());
+  array.is_fresh = true;
 }
 
 void KernelFunction::make_outputs(BoundCall &call, bool zeros) const {
@@ -53,7 +70,7 @@ void KernelFunction::make_outputs(BoundCall &call, bool zeros) const {
 
 void KernelFunction::place_in_inputs(BoundCall &call) const {
   for (size_t i = 0; i < arguments_.size(); ++i) {
-    if (overwritten_[i]) {
+    if (overwritten_[i] && !call.arrays[i].is_fresh) {
       const BoundArray &input = call.arrays[i];
       if (input.array == nullptr && input.on_device == nullptr) {
         CallExplainer(*this).copied_input(i, input.object);
@@ -77,7 +94,7 @@ void KernelFunction::place_in_inputs(BoundCall &call) const {
 py::object KernelFunction::results(const BoundCall &call) const {
   const auto one = [&](size_t i) -> py::object {
     const BoundArray &output = call.arrays[i];
-    if (output.is_given()) {
+    if (output.is_given() && !output.is_fresh) {
       return py::reinterpret_borrow<py::object>(output.object);
     }
     if (output.array != nullptr) {

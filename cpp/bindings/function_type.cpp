@@ -1,9 +1,9 @@
 #include "bindings/function_type.h"
 
+#include "bindings/called_type.h"
 #include "bindings/kernel_call.h"
 
 #include <cstring>
-#include <cxxabi.h>
 
 namespace tilewright {
 
@@ -49,70 +49,16 @@ PyObject *call_with(PyObject *self, const CallArguments &given) {
   return function->call(given).release().ptr();
 }
 
-/// Runs C++ code that may throw for Python.
-template <class Body>
-PyObject *guarded(const Body &body) {
-  try {
-    return body();
-  } catch (py::error_already_set &error) {
-    error.restore();
-  } catch (abi::__forced_unwind &) {
-    throw; // Python ends a daemon thread at the end of the process
-  } catch (...) {
-    py::detail::try_translate_exceptions();
-  }
-  return nullptr;
-}
-
-/// f(a, b, out=c) without a tuple or a dict of the arguments (PEP 590).
-PyObject *vectorcall_function(PyObject *self, PyObject *const *values, size_t count,
-                              PyObject *names) {
-  return guarded([&] {
-    return call_with(self, {values, static_cast<size_t>(PyVectorcall_NARGS(count)), names});
-  });
-}
-
-/// tp_call: where a class derived in Python has a __call__ of its own.
-PyObject *call_function(PyObject *self, PyObject *arguments, PyObject *keywords) {
-  return guarded([&] {
-    const GatheredArguments gathered(arguments, keywords);
-    return call_with(self, gathered.arguments());
-  });
-}
-
-/// Where instances keep the address of vectorcall_function: behind what pybind11 keeps.
-constexpr Py_ssize_t vectorcall_offset = sizeof(py::detail::instance);
-
-PyObject *new_function(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-  PyObject *self = py::detail::pybind11_object_new(type, arguments, keywords);
-  if (self != nullptr) {
-    *reinterpret_cast<vectorcallfunc *>(reinterpret_cast<char *>(self) + vectorcall_offset) =
-        vectorcall_function;
-  }
-  return self;
-}
+using FunctionType = CalledType<call_with>;
 
 } // namespace
 
 void set_up_function_type(PyHeapTypeObject *heap_type) {
   PyTypeObject &type = heap_type->ht_type;
-  type.tp_call = call_function;
+  FunctionType::set_up(type);
   type.tp_getattro = function_attribute;
-  type.tp_new = new_function;
-  type.tp_basicsize = vectorcall_offset + static_cast<Py_ssize_t>(sizeof(vectorcallfunc));
-  type.tp_vectorcall_offset = vectorcall_offset;
-  type.tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
 }
 
-// Before Python 3.12, classes derived in Python do not take this over by themselves.
-void answer_vectorcalls(const py::type &type) {
-  auto *derived = reinterpret_cast<PyTypeObject *>(type.ptr());
-  if (derived->tp_call != call_function) {
-    throw py::type_error("this class has a __call__ of its own");
-  }
-  derived->tp_vectorcall_offset = vectorcall_offset;
-  derived->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
-  PyType_Modified(derived);
-}
+void answer_vectorcalls(const py::type &type) { FunctionType::answer(type); }
 
 } // namespace tilewright

@@ -138,17 +138,35 @@ std::shared_ptr<CallPlan> KernelFunction::make_plan(BoundCall &call) {
   return plan;
 }
 
+py::object KernelFunction::call_known(const CallArguments &given) {
+  scheduled_->require_no_transaction();
+  try {
+    return call_once(given);
+  } catch (const ScheduleChanged &) {
+    follow_schedule();
+    return {};
+  }
+}
+
 py::object KernelFunction::call_once(const CallArguments &given) {
   if (on_device_) {
     return call_on_device(given);
   }
   BoundCall call;
-  bind_arguments(given, call);
+  const bool is_known = given.parameters != nullptr;
+  if (!is_known) {
+    bind_arguments(given, call);
+  } else if (!bind_known(given, call)) {
+    return {};
+  }
   if (overwrites_) {
     place_in_inputs(call);
   }
   std::shared_ptr<CallPlan> plan = plans_.find(call);
   if (plan == nullptr) {
+    if (is_known && !has_known_shapes(call)) {
+      return {};
+    }
     plan = make_plan(call);
     plans_.remember(plan);
   } else {

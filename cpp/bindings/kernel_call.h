@@ -39,6 +39,11 @@ public:
   pybind11::object call(const CallArguments &given) {
     return with_one_schedule([&] { return call_once(given); });
   }
+  /// The same of a call that gives all parameters (see known_calls.h). Null, and nothing is done,
+  /// where they are not for this kernel, or its schedule changes meanwhile.
+  pybind11::object call_known(const CallArguments &given);
+  /// Of the schedule that calls are for.
+  std::uint64_t version() const { return version_; }
   /// Whether loops are over the blocks and threads of a GPU, and that is where they run.
   bool runs_on_device() const { return on_device_; }
   /// The same by the evaluator, which knows no schedule.
@@ -140,6 +145,10 @@ private:
   // ---- bind_call.cpp: what the caller gave ----
   /// Everything but the parameters, shapes and outputs that are not given.
   void bind_arguments(const CallArguments &given, BoundCall &call) const;
+  /// The same where all parameters are given: false where they are not in the context.
+  bool bind_known(const CallArguments &given, BoundCall &call) const;
+  /// Whether all arrays have the shapes that the parameters say.
+  bool has_known_shapes(const BoundCall &call) const;
   PyObject *bind_keyword(PyObject *key, PyObject *value, BoundCall &call) const;
   void bind_parameter(size_t parameter, PyObject *value, BoundCall &call) const;
   void bind_threads(PyObject *value, BoundCall &call) const;
@@ -164,6 +173,8 @@ private:
   char *new_number(BoundCall &call) const;
   void make_output(size_t argument, const std::int64_t *shape, bool zeros, BoundCall &call) const;
   void make_outputs(BoundCall &call, bool zeros) const;
+  /// Zeros for an input that nobody gave.
+  void make_input(size_t argument, BoundCall &call) const;
   /// Outputs that are stored in an input's array are that array.
   void place_in_inputs(BoundCall &call) const;
   bool is_written(size_t argument, const BoundCall &call) const;

@@ -144,7 +144,9 @@ class _Maker:
             self.schedule(made)
         statements = {one.name: one.location for one in self.scanned.statements}
         names = {**self.scanned.parameters, **self.scanned.names}
-        return TranslatedFunction(source, made, names, self.memory.results, statements)
+        asked = {id(condition) for _, condition in self.scanned.context}
+        knows_sizes = all(id(condition) in asked for condition in source.context)
+        return TranslatedFunction(source, made, names, self.memory.results, statements, knows_sizes)
 
     # ---- Layer I ----
 

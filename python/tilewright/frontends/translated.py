@@ -29,6 +29,8 @@ class TranslatedFunction:
         function: the `tw.Function` that it is. Its schedule is the program's order at first.
         arguments: the names of the arguments, in order.
         statements: where each computation stands in the program, by its name.
+        knows_sizes: whether the function itself asks for everything that the program takes for granted
+            of its parameters.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class TranslatedFunction:
         names: dict[str, str],
         results: dict[str, str],
         statements: dict[str, tree.Location],
+        knows_sizes: bool = False,
     ) -> None:
         self.name = program.name
         self.function = function
@@ -50,6 +53,7 @@ class TranslatedFunction:
         given = {names[name] for name in (*program.arguments, *program.parameters) if name in names}
         # How often loops run at most that only data end.
         self._limits = {name: LIMIT for name in function.parameters if name not in given}
+        self.knows_sizes = knows_sizes
         self._all = frozenset(program.arguments)
         self._results = results
         self._places = in_place.places_of(function, [names[array] for array in results])
@@ -85,6 +89,26 @@ class TranslatedFunction:
             for output, array in elsewhere.items():
                 given[array][...] = found[output]
         return results
+
+    @property
+    def sources(self) -> tuple[list[str], list[str | int]]:
+        """What the function's inputs and its parameters are in the program: names, or numbers."""
+        names = {shown: name for name, shown in self._names.items()}
+        return (
+            [names[shown] for shown in self.function.inputs],
+            [self._limits.get(shown) or names[shown] for shown in self.function.parameters],
+        )
+
+    @property
+    def results(self) -> dict[str, str]:
+        """The output that each array of the program is that it writes."""
+        return self._results
+
+    @property
+    def elsewhere(self) -> dict[str, str]:
+        """The arrays of the program that their outputs are copied to, by output."""
+        own = {shown: name for name, shown in self._names.items()}
+        return {output: own[array] for output, array in self._elsewhere(self.function).items()}
 
     def tune(
         self, /, *arguments: Any, budget: Any = "30s", progress: bool | None = None, **keywords: Any

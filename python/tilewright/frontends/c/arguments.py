@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ...base.errors import ArgumentError, ArgumentOverflowError, ArgumentTypeError
-from .. import tree
+from .. import known_calls, tree
+from ..translated import TranslatedFunction
 from .c_types import Structure
 from .programs import Argument, Translated
 
-__all__ = ["bind", "evaluated"]
+__all__ = ["bind", "evaluated", "remember"]
 
 
 def bind(translated: Translated, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters and arrays of the program by name: parameters are ints, arrays views of the caller's."""
-    known = _bound_as_before(translated, given, named)
-    if known is not None:
-        return known
     name = translated.program.name
     values = _by_name(name, translated.arguments, given, named)
     bound: dict[str, Any] = {}
@@ -32,76 +30,62 @@ def bind(translated: Translated, given: Sequence[Any], named: Mapping[str, Any])
     for each in translated.arguments:
         if each.arrays:
             arrays[each.name] = _array(name, each, values[each.name], bound)
-    integers = tuple(bound.values())
-    shapes = tuple(array.shape for array in arrays.values())
-    is_known = translated.known.get(integers) == shapes
     for each in translated.arguments:
         if each.arrays:
-            if not is_known:
-                _check_shape(name, each, arrays[each.name], bound)
+            _check_shape(name, each, arrays[each.name], bound)
             for path, array in each.arrays.items():
                 bound[array] = _field(arrays[each.name], path)
     _check_overlaps(name, translated.arguments, arrays)
-    if not is_known:
-        _check_context(translated.program, bound)
-        if len(translated.known) < _MOST_KNOWN:
-            translated.known[integers] = shapes
+    _check_context(translated.program, bound)
     return bound
 
 
-def _bound_as_before(
-    translated: Translated, given: Sequence[Any], named: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """What `bind` makes of plain arguments with the sizes of an earlier call, in a few microseconds;
-    None for all others."""
-    plain = translated.plain
-    if plain is None or len(given) + len(named) != len(plain):
-        return None
-    if named:
-        if given or any(each.name not in named for each in plain):
-            return None
-        given = [named[each.name] for each in plain]
-    bound: dict[str, Any] = {}
-    integers: list[int] = []
-    shapes: list[tuple[int, ...]] = []
-    written: list[np.ndarray] = []
-    read: list[np.ndarray] = []
-    for each, value in zip(plain, given, strict=True):
-        if each.is_integer:
-            if type(value) is not int:
-                return None
-            integers.append(value)
-        elif each.is_number:
-            value = np.asarray(value)
-            if value.dtype is not each.dtype or value.ndim:
-                return None
-            shapes.append(())
+def remember(
+    door: _core.KnownCalls,
+    translated: Translated,
+    function: TranslatedFunction,
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+    bound: Mapping[str, Any],
+) -> None:
+    """Lets calls like this one, which `bind` has looked at, come to the kernel without Python."""
+    values = _by_name(translated.program.name, translated.arguments, given, named)
+    values = {each.name: values[each.name] for each in translated.arguments}
+    alike: list[known_calls.Given] = []
+    origins: dict[str, known_calls.Origin] = {}
+    for at, each in enumerate(translated.arguments):
+        value = values[each.name]
+        if not each.arrays:
+            origins[each.name] = known_calls.Origin(at)
+            limits = np.iinfo(each.dtype)
+            low, high = int(limits.min), int(limits.max)
+            if not function.knows_sizes:
+                low = high = bound[each.name]
+            alike.append(known_calls.integer(low, high))
+            continue
+        if list(each.arrays) != [()]:
+            return  # the fields of structures are arrays of their own
+        origins[each.arrays[()]] = known_calls.Origin(at)
+        if bound[each.arrays[()]] is value:
+            exact = () if function.knows_sizes else map(known_calls.exactly, value.shape)
+            alike.append(known_calls.array(tuple(exact), contiguous=True))
+            if each.extents and isinstance(each.extents[0], tree.Variable):
+                origins.setdefault(each.extents[0].name, known_calls.Origin(at, 0))
+        elif type(value) in (int, float) or (
+            isinstance(value, np.generic) and value.dtype == each.dtype
+        ):
+            alike.append(known_calls.number(each.dtype))
         else:
-            if type(value) is not np.ndarray or value.dtype is not each.dtype:
-                return None
-            flags = value.flags
-            if not (flags.carray if each.written else flags.c_contiguous):
-                return None
-            shapes.append(value.shape)
-            (written if each.written else read).append(value)
-        bound[each.array] = value
-    if translated.known.get(tuple(integers)) != tuple(shapes):
-        return None
-    for at, array in enumerate(written):
-        for other in (*written[at + 1 :], *read):
-            if np.may_share_memory(array, other):
-                return None
-    return bound
-
-
-#: Of so many sizes it is remembered that they are right: extents and conditions need no evaluation.
-_MOST_KNOWN = 64
-
-
-@functools.cache
-def _limits(dtype: np.dtype) -> tuple[int, int]:
-    limits = np.iinfo(dtype)
-    return int(limits.min), int(limits.max)
+            return
+    result = translated.result
+    known_calls.remember(
+        door,
+        tuple(values.values()),
+        alike,
+        function,
+        origins,
+        results=[(result, False)] if result else None,
+    )
 
 
 def _check_context(program: tree.Program, bound: Mapping[str, Any]) -> None:
@@ -156,8 +140,8 @@ def _integer(function: str, argument: Argument, value: Any) -> int:
             f"{function}: {argument.name} is an integer ({argument.type}), not {_described(value)}"
         )
     number = int(value.__index__())
-    least, most = _limits(argument.dtype)
-    if not least <= number <= most:
+    limits = np.iinfo(argument.dtype)
+    if not int(limits.min) <= number <= int(limits.max):
         raise ArgumentOverflowError(
             f"{function}: {argument.name} = {number} does not fit its type, {argument.type}"
         )
@@ -207,8 +191,6 @@ def _number(function: str, argument: Argument, value: Any) -> np.ndarray:
     """A number that is passed by value, as an array without dimensions."""
     dtype = argument.dtype
     given = np.asarray(value)
-    if given.dtype == dtype and not given.ndim and dtype.kind not in "iu":
-        return given
     if (
         given.ndim
         or given.dtype.kind not in "biufc"

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import _core
 from ...base.errors import ArgumentError, ArgumentTypeError, DomainError, ScheduleError
 from .. import tree
-from .arguments import bind
+from .arguments import bind, remember
 from .bodies import Body
 from .c_types import ArrayOf, CType
 from .programs import Translated
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CFunction"]
 
 
-class CFunction:
+class CFunction(_core.KnownCalls):
     """A function, or a scop, of a C file; `tw.c.load` makes it.
 
     It is called as C calls it, with numbers and arrays in the order of the declaration or by their
@@ -45,11 +46,13 @@ class CFunction:
         again: Callable[[Sequence[Body]], Translated] | None = None,
         bodies: Sequence[Body] = (),
     ) -> None:
+        super().__init__()
         self._translated = translated
         self._again = again
         self._bodies = tuple(bodies)
         self._function: TranslatedFunction | None = None
         self._lock = threading.Lock()
+        self._describe(self.arguments, [(False, None)] * len(self.arguments))
 
     @property
     def name(self) -> str:
@@ -95,7 +98,7 @@ class CFunction:
                 "say what is known of sizes by __pencil_assume(...)",
             )
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def _call_anew(self, /, *given: Any, **named: Any) -> Any:
         """Runs the function on the caller's arrays, in place.
 
         Args:
@@ -113,10 +116,12 @@ class CFunction:
         """
         bound = self.bind(*given, **named)
         result = self._translated.result
+        own = dict(bound)
         if result:
-            bound = {**bound, result: np.zeros((), self.program.arrays[result].dtype)}
-        self.function(**{name: bound[name] for name in self._translated.program.arguments})
-        return bound[result][()] if result else None
+            own[result] = np.zeros((), self.program.arrays[result].dtype)
+        self.function(**{name: own[name] for name in self.program.arguments})
+        remember(self, self._translated, self.function, given, named, bound)
+        return own[result][()] if result else None
 
     def tune(
         self, /, *given: Any, budget: Any = "30s", progress: bool | None = None, **named: Any
@@ -274,6 +279,9 @@ class CFunction:
             dimensions = "".join(f"[{_shown(extent)}]" for extent in each.extents)
             parts.append(f"{_element(each.type)} {each.name}{dimensions}")
         return f"<C function {self.name}({', '.join(parts)})>"
+
+
+_core.answer_known_calls(CFunction)
 
 
 def _element(of: CType) -> CType:

@@ -7,10 +7,9 @@ of one number. Variables of the file that the region uses follow as further argu
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from pycparser import c_ast
@@ -76,18 +75,6 @@ class Argument:
     written: bool
 
 
-class PlainArgument(NamedTuple):
-    """What a quick look at a value needs."""
-
-    name: str
-    array: str
-    """Of the program, or the name of a parameter."""
-    dtype: np.dtype
-    is_integer: bool
-    is_number: bool
-    written: bool
-
-
 @dataclass(frozen=True)
 class Translated:
     """A program, and how a caller's arguments become its own."""
@@ -96,32 +83,6 @@ class Translated:
     arguments: tuple[Argument, ...]
     result: str
     """The array of the returned value, or ""."""
-    known: dict[tuple[int, ...], tuple[tuple[int, ...], ...]] = field(
-        default_factory=dict, compare=False, repr=False
-    )
-    """By the integers of a call that went well, the shapes of its arrays."""
-
-    @functools.cached_property
-    def plain(self) -> tuple[PlainArgument, ...] | None:
-        """The arguments, if there are only integers, numbers, and arrays of numbers whose extents are
-        known from the integers."""
-        integers = {each.name for each in self.arguments if not each.arrays}
-        plain = []
-        for each in self.arguments:
-            first = each.extents[0] if each.extents else None
-            is_pointer = isinstance(first, Variable) and first.name not in integers
-            if isinstance(each.type, Structure) or len(each.arrays) > 1 or is_pointer:
-                return None
-            is_number = each.kind == "number" or (not each.extents and not each.written)
-            if each.arrays and is_number and each.dtype.kind in "iu":
-                return None
-            array = next(iter(each.arrays.values())) if each.arrays else each.name
-            plain.append(
-                PlainArgument(
-                    each.name, array, each.dtype, not each.arrays, is_number, each.written
-                )
-            )
-        return tuple(plain)
 
 
 def translate(

@@ -20,11 +20,20 @@ from ..affine import Scope, affine_of, condition_of
 from ..refusals import line_of
 from .facts import region_of
 
-__all__ = ["Checks", "OutsideError"]
+__all__ = ["Checks", "FactError", "OutsideError"]
 
 
 class OutsideError(SubscriptError):
     """What is raised for an access at a place of the text."""
+
+    def __init__(self, place: tree.Location, plain: str, where: Any) -> None:
+        super().__init__(plain, where)
+        self.place = place
+        self.plain = plain
+
+
+class FactError(ArgumentError):
+    """What is raised for a fact that does not hold."""
 
     def __init__(self, place: tree.Location, plain: str, where: Any) -> None:
         super().__init__(plain, where)
@@ -103,7 +112,8 @@ class Checks:
         sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
         where = line_of(wrong.location)
         if wrong.access is None:
-            raise ArgumentError(f"what this states does not hold for {sizes}", where)
+            plain = f"what this states does not hold for {sizes}"
+            raise FactError(wrong.location, plain, where)
         raise OutsideError(
             wrong.access.location,
             f"a subscript of {wrong.access.array} is outside of the array for {sizes}; a slice must "

@@ -57,6 +57,8 @@ class Frame:
     Attributes:
         key: which call of it this is, the same in each round.
         lookup: the value of a global or closure name.
+        functions: the functions inside of it, by name.
+        outer: of one of these, the function around it.
         result: what it returned, of an inlined function.
     """
 
@@ -66,6 +68,8 @@ class Frame:
     lookup: Callable[[str], Any]
     function: object
     bindings: dict[str, Value | Storage] = field(default_factory=dict)
+    functions: dict[str, Any] = field(default_factory=dict)
+    outer: Frame | None = None
     results: list[Value] = field(default_factory=list)
 
 
@@ -78,6 +82,7 @@ class Context:
         self.kinds: dict[tuple[object, ...], tuple[Kind, tuple[Expression, ...] | None]] = {}
         self.constants: dict[tuple[int, str], Any] = {}
         self.wrapping: set[Location] = set()  # subscripts that may count from the end
+        self.residues: dict[Location, int] = {}  # what loops that rename arrays leave over
         self.begin()
 
     def begin(self) -> None:
@@ -92,6 +97,7 @@ class Context:
         self.wanted_label = ""
         self.loop_labels: dict[str, int] = {}
         self.nonnegative: set[str] = set()  # parameters and iterators that are never below 0
+        self.cases: dict[Location, int] = {}  # the number of cases of each of these loops
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps
         self.pure_only = ""  # why no statement may be added now

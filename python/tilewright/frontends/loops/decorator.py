@@ -20,17 +20,18 @@ import numpy as np
 
 import tilewright as tw
 
+from ... import _core
 from ...base.errors import ArgumentError, ArgumentTypeError, DeclarationError, SubscriptError
+from .. import known_calls
 from ..dataflow import to_function
 from ..refusals import refuse
 from ..translated import TranslatedFunction
 from ..tree import Expression, Program
-from .checks import Checks, OutsideError
+from .checks import Checks, FactError, OutsideError
 from .definitions import find_webs
 from .facts import value_of
 from .functions import Loops
-from .recent import Recent
-from .signatures import Signature, signature_of
+from .signatures import Signature, alike, signature_of
 from .sources import Source
 from .translation import Translated, Translation
 
@@ -59,6 +60,10 @@ class _Kernel:
             self.checks(values)
         except OutsideError:
             return False  # one that lets subscripts count from the end may do
+        except FactError as error:
+            if error.place in self.translated.cases:
+                return False
+            raise ArgumentError(error.plain, error.location) from None
         if self.region is not None and not value_of(self.region, values):
             return False
         return self.has_its_constants()
@@ -97,6 +102,38 @@ class _Kernel:
         self.function(**given, **threads)
         return _returned(self.translated, given)
 
+    def remember(
+        self,
+        door: _core.KnownCalls,
+        given: tuple[Any, ...],
+        signature: Signature,
+        values: dict[str, Any],
+    ) -> None:
+        """Lets calls like this one come here without Python."""
+        contiguous = self.translated.contiguous
+        is_general = self.function.knows_sizes and (
+            self.region is not None or not self.checks.wrong
+        )
+        arguments, origins = alike(signature, values, contiguous, is_general)
+        constants = [
+            place
+            for lookup, name, value in self.translated.constants
+            for place in lookup.__self__.places(name)
+        ]
+        results = self.translated.results
+        known_calls.remember(
+            door,
+            given,
+            arguments,
+            self.function,
+            origins,
+            constants,
+            None
+            if results is None
+            else [(each.array, each.kind is not None and each.kind.weak) for each in results],
+            self.translated.is_tuple,
+        )
+
 
 def _equal(a: Any, b: Any) -> bool:
     if type(a) is not type(b) or isinstance(a, np.ndarray):
@@ -124,7 +161,7 @@ def _returned(translated: Translated, given: dict[str, Any]) -> Any:
     return tuple(parts) if translated.is_tuple else parts[0]
 
 
-class LoopFunction:
+class LoopFunction(_core.KnownCalls):
     """A Python function that was given to `tw.jit`.
 
     Calls take the arguments of the function; arrays are changed in place, and what the function
@@ -141,39 +178,44 @@ class LoopFunction:
     """
 
     def __init__(self, function: types.FunctionType, options: dict[str, Any]) -> None:
+        super().__init__()
         functools.update_wrapper(self, function)
         self.py_func = function
         self._options = options
         self.__tilewright_loops__ = Loops(function)
         self._signature = inspect.signature(function)
         self._kernels: dict[Signature, list[_Kernel]] = {}
-        self._recent = Recent()
         self._lock = threading.RLock()
         _check_definition(self.__tilewright_loops__.source)
+        parameters = self._signature.parameters.values()
+        if all(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters):
+            defaults = [(each.default is not each.empty, each.default) for each in parameters]
+            self._describe([each.name for each in parameters], defaults)
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Runs the function on the caller's arrays."""
+    def _call_anew(self, /, *arguments: Any, **keywords: Any) -> Any:
+        """Runs the function on the caller's arrays, of a call like none before."""
         threads = {}
         if "threads" in keywords and "threads" not in self._signature.parameters:
             threads["threads"] = keywords.pop("threads")
-        again = None if keywords else self._recent.get(arguments)
-        if again is not None:
-            return again[0](again[1], threads)
-        signature, values = self._bound(arguments, keywords)
+        given = self._named(arguments, keywords)
+        signature, values = signature_of(self.__name__, given)
         kernel = self._kernel(signature, values)
-        if not keywords:
-            self._recent.note(arguments, signature, values, kernel)
-        return kernel(values, threads)
+        results = kernel(values, threads)
+        kernel.remember(self, tuple(given.values()), signature, values)
+        return results
 
-    def _bound(
-        self, arguments: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> tuple[Signature, dict[str, Any]]:
+    def _named(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         try:
             bound = self._signature.bind(*arguments, **keywords)
         except TypeError as error:
             raise ArgumentTypeError(f"{self.__name__}(): {error}") from None
         bound.apply_defaults()
-        return signature_of(self.__name__, bound.arguments)
+        return bound.arguments
+
+    def _bound(
+        self, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[Signature, dict[str, Any]]:
+        return signature_of(self.__name__, self._named(arguments, keywords))
 
     def _kernel(self, signature: Signature, values: dict[str, Any]) -> _Kernel:
         for kernel in self._kernels.get(signature, ()):
@@ -190,9 +232,11 @@ class LoopFunction:
     def _made(self, signature: Signature, values: dict[str, Any]) -> _Kernel:
         """A new kernel; subscripts that turn out to be below 0 count from the end."""
         wrapping: set[Any] = set()
+        residues: dict[Any, int] = {}
         while True:
             translation = Translation(self.__name__)
             translation.wrapping = wrapping
+            translation.residues = residues
             translated = translation.run(self.__tilewright_loops__, signature)
             try:
                 return _Kernel(translated, values, self._options)
@@ -200,6 +244,11 @@ class LoopFunction:
                 if error.place in wrapping:
                     raise SubscriptError(error.plain, error.location) from None
                 wrapping.add(error.place)
+            except FactError as error:
+                residue = residues.get(error.place, 0) + 1
+                if residue >= translation.cases.get(error.place, 0):
+                    raise ArgumentError(error.plain, error.location) from None
+                residues[error.place] = residue
 
     def translate(self, *arguments: Any, **keywords: Any) -> Program:
         """The statement tree of the function for such arguments; nothing is compiled."""
@@ -317,6 +366,9 @@ def _check_definition(source: Source) -> None:
                 "name the arguments",
             )
     find_webs(source.tree)
+
+
+_core.answer_known_calls(LoopFunction)
 
 
 @overload

@@ -24,6 +24,8 @@ class Webs:
         name_of: the variable that a node (an `ast.Name` or `ast.arg`, by id) speaks of.
         single: the variables with one definition only, which reaches all their uses.
         once: those with one definition besides augmented assignments, which leave an array in place.
+        renamed: those that get an array once, and otherwise names of arrays, as in `u, v = v, u`.
+        of_name: the variables that a name of the text means.
         unassigned: the uses (by id of the node) that may come before any definition.
         dead: the statements (by id) that are never reached.
         names: all names of variables.
@@ -34,6 +36,8 @@ class Webs:
         self.name_of: dict[int, str] = {}
         self.single: set[str] = set()
         self.once: set[str] = set()
+        self.renamed: set[str] = set()
+        self.of_name: dict[str, set[str]] = {}
         self.unassigned: set[int] = set()
         self.dead: set[int] = set()
         self.names: set[str] = set()
@@ -72,6 +76,7 @@ class _Flow:
         self.nodes: dict[int, ast.Name] = {}
         self.together: list[tuple[int, int]] = []  # a use (node id) and a definition that it feeds
         self.loops: list[_Loop] = []
+        self.copies: set[int] = set()  # definitions that give another name's value
         self.reached: set[int] = set()
 
     def define(self, node: ast.AST, name: str, env: Environment) -> Environment:
@@ -117,6 +122,7 @@ class _Flow:
                 self.expression(node.value, env)
                 for each in node.targets:
                     env = self.target(each, env)
+                    self.copies.update(self.number[id(name)] for name in _copies(each, node.value))
                 return env
             case ast.AnnAssign():
                 self.expression(node.value, env)
@@ -181,6 +187,18 @@ class _Flow:
         return _merge(left, loop.breaks)
 
 
+def _copies(target: ast.expr, value: ast.expr) -> list[ast.Name]:
+    """The names of a target that get the value of another name."""
+    if isinstance(target, ast.Name) and isinstance(value, ast.Name):
+        return [target]
+    lists = ast.Tuple | ast.List
+    if isinstance(target, lists) and isinstance(value, lists):
+        if len(target.elts) == len(value.elts):
+            pairs = zip(target.elts, value.elts, strict=True)
+            return [name for one, other in pairs for name in _copies(one, other)]
+    return []
+
+
 class _Union:
     def __init__(self, size: int) -> None:
         self.parent = list(range(size))
@@ -214,6 +232,10 @@ def find_webs(function: ast.FunctionDef) -> Webs:
     webs.falls_through = end is not None
     counts: dict[str, int] = {}
     augmented = {definition for _, definition in flow.together}
+    given: dict[int, int] = {}  # how often the variable of a root gets a value that no name had
+    for number in range(len(flow.definitions)):
+        if number not in augmented and number not in flow.copies:
+            given[union.find(number)] = given.get(union.find(number), 0) + 1
     for number, node in enumerate(flow.definitions):
         root = union.find(number)
         if root not in names:
@@ -225,12 +247,15 @@ def find_webs(function: ast.FunctionDef) -> Webs:
                 name = f"{plain}_{counts[plain]}"
             names[root] = name
             webs.names.add(name)
+            webs.of_name.setdefault(plain, set()).add(name)
             webs.single.add(name)
             webs.once.add(name)
         else:
             webs.single.discard(names[root])
             if number not in augmented:
                 webs.once.discard(names[root])
+                if given.get(root, 0) <= 1:
+                    webs.renamed.add(names[root])
         webs.name_of[id(node)] = names[root]
     for node_id, reached in flow.reach.items():
         known = reached - {UNDEFINED}

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..tree import Expression, Literal, Operation
-from .context import Storage
+from .context import Frame, Storage
+from .functions import ModuleNames
 from .kinds import BOOL, INT, Kind, kind_of
 from .operators import Operators
 from .subscripts import Subscripts
@@ -40,7 +41,7 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
     ast.GeneratorExp: ("a generator", "write a loop"),
     ast.Dict: ("a dictionary", "use arrays or arguments of their own"),
     ast.Set: ("a set", "use arrays"),
-    ast.Lambda: ("a lambda", "write a function with @tw.jit and call it"),
+    ast.Lambda: ("a lambda", "give it a name, f = lambda ..., and call that"),
     ast.JoinedStr: ("a formatted string", "format outside of the function"),
     ast.Await: ("await", ""),
     ast.Yield: ("a generator", "write the values to an array"),
@@ -48,6 +49,10 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
     ast.NamedExpr: ("an assignment inside an expression", "assign in a statement before"),
     ast.Starred: ("a starred expression", "write the parts"),
 }
+
+
+_FIXED = ("math", "numpy", "tilewright")
+"""Modules whose constants are constants."""
 
 
 def _is_outer(found: object, name: str) -> bool:
@@ -138,6 +143,13 @@ class Expressions(Operators, Subscripts):
 
     def global_value(self, name: str, node: ast.AST) -> Value:
         """A global, a variable of the function around, or one of Python's own names."""
+        scope: Frame | None = self.frame
+        while scope is not None:
+            if name in scope.functions:
+                return Static(scope.functions[name])
+            scope = scope.outer
+            if scope is not None and name in scope.webs.of_name:
+                return self.outer_value(name, scope, node)
         try:
             value = self.frame.lookup(name)
         except NameError:
@@ -145,9 +157,23 @@ class Expressions(Operators, Subscripts):
         self.remember_constant(name, value)
         return self.constant(value, node)
 
+    def outer_value(self, name: str, scope: Frame, node: ast.AST) -> Value:
+        """A variable of the function around this one."""
+        webs = scope.webs.of_name[name]
+        found = scope.bindings.get(next(iter(webs)))
+        if len(webs) > 1:
+            self.refuse(
+                node,
+                f"{name} is several variables of the function around this one",
+                "use names of their own",
+            )
+        if found is None:
+            self.refuse(node, f"{name} has no value here", f"assign {name} before the call")
+        return self.stored(found, node) if isinstance(found, Storage) else found
+
     def remember_constant(self, name: str, value: Any) -> None:
         """Constants are part of the signature: another value makes another kernel."""
-        key = (id(self.frame.function), name)
+        key = (id(getattr(self.frame.lookup, "__self__", None)), name)
         self.constants[key] = (self.frame.lookup, value)
 
     # ---- attributes ----
@@ -164,7 +190,12 @@ class Expressions(Operators, Subscripts):
                         f"an attribute of an object of type {type(found).__name__}",
                         "pass its value as an argument",
                     )
-                return self.constant(getattr(found, node.attr), node)
+                attribute = getattr(found, node.attr)
+                if isinstance(found, types.ModuleType) and found.__name__ not in _FIXED:
+                    names = ModuleNames(found)
+                    if node.attr in names.names:
+                        self.constants[id(found), node.attr] = (names.lookup, attribute)
+                return self.constant(attribute, node)
             case ArrayValue():
                 return self.array_attribute(value, node)
             case Scalar() if node.attr == "dtype":

@@ -6,9 +6,11 @@ import builtins
 import types
 from typing import Any
 
+from ..known_calls import Constant
+from .local_functions import without_local_functions
 from .sources import Source, read_source
 
-__all__ = ["Loops"]
+__all__ = ["Loops", "ModuleNames"]
 
 
 class Loops:
@@ -18,6 +20,7 @@ class Loops:
         self.name = function.__name__
         self.function = function
         self.source: Source = read_source(function)
+        without_local_functions(self.source.tree)
 
     def lookup(self, name: str) -> Any:
         """A name that is not the function's own."""
@@ -32,3 +35,31 @@ class Loops:
         if hasattr(builtins, name):
             return getattr(builtins, name)
         raise NameError(name)
+
+    def places(self, name: str) -> list[Constant]:
+        """Where `lookup` finds such a name now."""
+        code, names = self.function.__code__, self.function.__globals__
+        if name in code.co_freevars and self.function.__closure__ is not None:
+            cell = self.function.__closure__[code.co_freevars.index(name)]
+            return [Constant(cell, None, cell.cell_contents)]
+        if name in names:
+            return [Constant(names, name, names[name])]
+        own = vars(builtins)
+        return [Constant(names, name, None, False), Constant(own, name, own[name])]
+
+
+class ModuleNames:
+    """The names of a module, whose values may change."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self.names = vars(module)
+
+    def lookup(self, name: str) -> Any:
+        """Its value now."""
+        if name not in self.names:
+            raise NameError(name)
+        return self.names[name]
+
+    def places(self, name: str) -> list[Constant]:
+        """Where `lookup` finds it now."""
+        return [Constant(self.names, name, self.names[name])]

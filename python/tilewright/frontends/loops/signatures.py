@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import ArgumentError, ArgumentOverflowError, ArgumentTypeError
+from .. import known_calls
 from .kinds import Kind, kind_of
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "NumberSlot",
     "ParameterSlot",
     "Signature",
+    "alike",
     "signature_of",
 ]
 
@@ -173,3 +175,43 @@ def _array_slot(
             wanted += "_"
         shape.append(extents.setdefault(extent, wanted))
     return ArraySlot(argument, first, value.dtype, tuple(shape))
+
+
+def alike(
+    signature: Signature, values: Mapping[str, Any], contiguous: frozenset[str], is_general: bool
+) -> tuple[list[known_calls.Given], dict[str, known_calls.Origin]]:
+    """What calls with a kernel of this signature have in common, and where its values come from.
+
+    Args:
+        values: the values of the call, by name.
+        contiguous: arrays whose elements must lie without gaps.
+        is_general: whether the kernel itself says for which sizes it is right; else these only.
+    """
+    given: list[known_calls.Given] = []
+    origins: dict[str, known_calls.Origin] = {}
+    numbers: dict[str, int] = {}
+    for at, slot in enumerate(signature.slots):
+        match slot:
+            case ArraySlot():
+                origins.setdefault(slot.name, known_calls.Origin(at))
+                extents = []
+                for axis, extent in enumerate(slot.shape):
+                    if isinstance(extent, int):
+                        extents.append(known_calls.exactly(extent))
+                        continue
+                    origins.setdefault(extent, known_calls.Origin(at, axis))
+                    number = numbers.setdefault(extent, len(numbers))
+                    extents.append(
+                        number if is_general else known_calls.exactly(int(values[extent]))
+                    )
+                given.append(known_calls.array(extents, slot.name in contiguous))
+            case ParameterSlot():
+                origins[slot.name] = known_calls.Origin(at)
+                bounds = () if is_general else (values[slot.name],) * 2
+                given.append(known_calls.integer(*bounds))
+            case NumberSlot():
+                origins[slot.name] = known_calls.Origin(at)
+                given.append(known_calls.number(slot.kind.dtype))
+            case _:
+                given.append(known_calls.constant())
+    return given, origins

@@ -19,28 +19,24 @@ from ..tree import (
     Break,
     Continue,
     Expression,
-    For,
-    If,
     Literal,
     Read,
     Return,
     Statement,
     Variable,
-    While,
     reads_of,
 )
 from .context import Storage
-from .expressions import Expressions
-from .indices import Linear, constant_of, is_pure, key_of, linear, literal, subtract
-from .kinds import BOOL, INT, INT64
+from .indices import constant_of, is_pure, key_of, linear, literal, subtract
+from .kinds import INT64
+from .local_functions import LocalFunction
+from .loop_statements import LoopStatements
 from .masks import Masks
 from .values import (
     ArrayValue,
-    RangeValue,
     Scalar,
     TupleValue,
     Value,
-    as_bool_literal,
     broadcast_indices,
     converted,
     same_shape,
@@ -52,7 +48,6 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("try", "check the values before"),
     ast.With: ("with", "call the function inside of it"),
     ast.Raise: ("raise", "return a value that says what is wrong"),
-    ast.FunctionDef: ("a function inside a function", "define it outside, with @tw.jit"),
     ast.ClassDef: ("a class", "define it outside"),
     ast.Import: ("import", "import at the top of the file"),
     ast.ImportFrom: ("import", "import at the top of the file"),
@@ -63,7 +58,7 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
 }
 
 
-class Statements(Masks, Expressions):
+class Statements(Masks, LoopStatements):
     """Statements."""
 
     def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
@@ -109,11 +104,19 @@ class Statements(Masks, Expressions):
                 if not isinstance(node.value, ast.Constant):  # a docstring
                     self.expression(node.value)
             case ast.Pass():
-                pass
+                if hasattr(node, "defines"):
+                    self.define(node.defines, node)
             case _:
                 what, way_out = _WAYS_OUT.get(type(node), (type(node).__name__, ""))
                 self.refuse(node, f"{what} is not translated", way_out)
         self.wanted_label = before
+
+    def define(self, function: ast.FunctionDef, node: ast.stmt) -> None:
+        """A function inside of this one."""
+        known = self.frame.functions.get(function.name)
+        if function.name in self.frame.webs.names or (known and known.node is not function):
+            self.refuse(node, f"{function.name} is something else, too", "use names of their own")
+        self.frame.functions[function.name] = known or LocalFunction(function, self.frame)
 
     def return_statement(self, node: ast.Return) -> None:
         raise NotImplementedError
@@ -187,7 +190,8 @@ class Statements(Masks, Expressions):
     def bind(self, target: ast.Name, value: Value, node: ast.stmt) -> None:
         """name = value."""
         web = self.frame.webs.name_of[id(target)]
-        known = self.frame.webs.once if isinstance(value, ArrayValue) else self.frame.webs.single
+        webs = self.frame.webs
+        known = webs.once | webs.renamed if isinstance(value, ArrayValue) else webs.single
         if web in known:
             if isinstance(value, Scalar):
                 number = isinstance(value.expression, Literal)
@@ -395,104 +399,6 @@ class Statements(Masks, Expressions):
 
     # ---- control ----
 
-    def for_loop(self, node: ast.For) -> None:
-        if node.orelse:
-            self.refuse(node.orelse[0], "else after a loop", "keep a flag that break sets")
-        iterated = self.expression(node.iter)
-        if isinstance(iterated, TupleValue):
-            self.unrolled(node, iterated)
-            return
-        over = self.iterated(iterated, node.iter)
-        remarks = self.frame.source.remarks(node)
-        start, stop = over.start, over.stop
-        shown = node.target.id if isinstance(node.target, ast.Name) else "i"
-        iterator = Variable(self.fresh(shown), INT64)
-        first = linear(start)
-        if over.step > 0 and _not_negative(first, self.nonnegative):
-            self.nonnegative.add(iterator.name)
-        label = self.loop_label(remarks.loop or shown)
-        with self.collected() as body:
-            value: Value = Scalar(iterator, INT)
-            if not isinstance(iterated, RangeValue):
-                value = self.value_at(iterated, iterator, node)
-            self.store(node.target, value, node)
-            body.extend(self.block_of(node.body))
-        independent = remarks.independent
-        if independent:
-            independent = self.arrays_named(independent, node)
-        self.emit(
-            For(
-                iterator,
-                start,
-                stop,
-                over.step,
-                tuple(body),
-                label,
-                self.at(node),
-                independent,
-                over.parallel,
-            ),
-            node,
-        )
-
-    def arrays_named(self, names: tuple[str, ...], node: ast.AST) -> tuple[str, ...]:
-        """The arrays that variables of these names are."""
-        found = []
-        for name in names:
-            value = self.frame.bindings.get(name)
-            array = value.name if isinstance(value, Storage) else getattr(value, "base", "")
-            if not array:
-                self.refuse(node, f"# independent names {name}, which is no array here")
-            found.append(array)
-        return tuple(found)
-
-    def iterated(self, value: Value, node: ast.expr) -> RangeValue:
-        """What a loop runs over."""
-        if isinstance(value, RangeValue):
-            return value
-        return RangeValue(literal(0), self.length_of(value, node), 1, False)
-
-    def length_of(self, value: Value, node: ast.AST) -> Expression:
-        raise NotImplementedError
-
-    def value_at(self, value: Value, index: Expression, node: ast.AST) -> Value:
-        raise NotImplementedError
-
-    def unrolled(self, node: ast.For, values: TupleValue) -> None:
-        """A loop over the parts of a tuple or list: the body for each of them."""
-        if any(isinstance(each, ast.Break | ast.Continue) for each in ast.walk(node)):
-            self.refuse(node, "a loop over a tuple that is left", "loop over an array or range")
-        for part in values.parts:
-            self.store(node.target, part, node)
-            for statement in self.block_of(node.body):
-                self.emit(statement, node)
-
-    def while_loop(self, node: ast.While) -> None:
-        if node.orelse:
-            self.refuse(node.orelse[0], "else after a loop", "keep a flag that break sets")
-        remarks = self.frame.source.remarks(node)
-        label = self.loop_label(remarks.loop or "while")
-        with self.collected() as prelude:
-            condition = self.truth(self.expression(node.test), node.test)
-        if as_bool_literal(condition) is False:
-            return
-        body = self.block_of(node.body)
-        if prelude:  # what the condition needs is computed in each iteration
-            leave = If(condition, (), (Break(self.at(node)),), self.at(node))
-            body = (*prelude, leave, *body)
-            condition = Literal(True, BOOL.dtype)
-        self.emit(While(condition, body, label, self.at(node)), node)
-
-    def branch(self, node: ast.If) -> None:
-        condition = self.truth(self.expression(node.test), node.test)
-        known = as_bool_literal(condition)
-        if known is not None:
-            for statement in self.block_of(node.body if known else node.orelse):
-                self.emit(statement, node)
-            return
-        body, otherwise = self.block_of(node.body), self.block_of(node.orelse)
-        self.emit(If(condition, body, otherwise, self.at(node)), node)
-
     def emit_return(self, node: ast.AST) -> None:
         self.emit(Return(self.at(node)), node)
 
@@ -507,13 +413,6 @@ def _one_element(array: ArrayValue, element: Scalar) -> ArrayValue:
 def _casts(given: np.dtype, wanted: np.dtype) -> bool:
     """Whether NumPy's in-place operations convert so."""
     return bool(np.can_cast(given, wanted, "same_kind"))
-
-
-def _not_negative(form: Linear, known: set[str]) -> bool:
-    return form.constant >= 0 and all(
-        count >= 0 and isinstance(term, Variable) and term.name in known
-        for count, term in form.terms.values()
-    )
 
 
 def _overwrites(target: Read, value: Expression, probe: Sequence[Expression]) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base.errors import TranslationError
 from ..induction import with_counters_known
-from ..tree import Array, Expression, Operation, Program, Variable
+from ..tree import Array, Expression, Location, Operation, Program, Variable
 from .context import Frame, Storage
 from .definitions import find_webs
 from .indices import NOWHERE, literal
@@ -49,6 +49,7 @@ class Translated:
         contiguous: arrays whose elements must lie without gaps.
         results: of its `return`; None without one.
         is_tuple: it returns a tuple of them.
+        cases: the loops of which it is right for one remainder of their count only.
         constants: the names outside of the function that it uses, with their values.
     """
 
@@ -57,6 +58,7 @@ class Translated:
     is_tuple: bool
     constants: list[tuple[Any, str, Any]]
     contiguous: frozenset[str] = frozenset()
+    cases: frozenset[Location] = frozenset()
 
 
 class Translation(Library):
@@ -105,6 +107,7 @@ class Translation(Library):
             self.is_tuple,
             constants,
             frozenset(self.contiguous),
+            frozenset(self.cases),
         )
 
     def whole(self, function: Any, signature: Signature) -> None:
@@ -158,7 +161,8 @@ class Translation(Library):
     def bind_argument(self, web: str, value: Value, node: ast.arg) -> None:
         """An argument that is assigned in the function gets a place of its own."""
         webs = self.frame.webs
-        fixed = web in (webs.once if isinstance(value, ArrayValue) else webs.single)
+        array = isinstance(value, ArrayValue)
+        fixed = web in (webs.once | webs.renamed if array else webs.single)
         if fixed or isinstance(value, Static | TupleValue):
             self.frame.bindings[web] = value
         elif isinstance(value, Scalar):
@@ -194,7 +198,8 @@ class Translation(Library):
         key = (*self.frame.key, where.line, where.column)
         tree = loops.source.tree
         webs = find_webs(tree)
-        self.frames.append(Frame(loops.source, webs, key, loops.lookup, loops))
+        outer = getattr(function, "outer", None)
+        self.frames.append(Frame(loops.source, webs, key, loops.lookup, loops, outer=outer))
         try:
             for each in _argument_nodes(tree):
                 self.bind_argument(webs.name_of[id(each)], kept[each.arg], each)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.frontends.loops.recent import key_of_call
 
 
 @tw.jit
@@ -114,13 +113,6 @@ def test_calls_alike_differ_in_their_numbers() -> None:
         increased(A, 3, by)
         increased(A, 2, by)
     assert list(A) == [9, 9, 4.5, 0]
-
-
-def test_the_key_of_a_call_does_not_say_what_shares_memory() -> None:
-    A, B = np.zeros(4), np.zeros(4)
-    assert key_of_call((A, B, 1, 2.0)) is not None
-    assert key_of_call((A, A)) is None and key_of_call((A[1:], A)) is None
-    assert key_of_call((A, np.float32(1))) is None and key_of_call((np.array(1.0),)) is None
 
 
 def test_attributes_that_nothing_has() -> None:

@@ -1,0 +1,270 @@
+"""Loops and branches of the person's function, and arrays that change their names in them.
+
+`u, v = v, u` of arrays moves nothing: the names mean other arrays from then on. A loop that does so is
+translated once for each of the ways in which its arrays are named, and a kernel is for one remainder
+of its count, so that it is known which array a name means behind it.
+
+Before::
+
+    for t in range(T):
+        v[1:-1] = 0.5 * (u[:-2] + u[2:])
+        u, v = v, u
+
+After, where T is odd::
+
+    for t in range(0, T - 1, 2):
+        v[1:-1] = 0.5 * (u[:-2] + u[2:])
+        u[1:-1] = 0.5 * (v[:-2] + v[2:])
+    v[1:-1] = 0.5 * (u[:-2] + u[2:])
+    # u means v, and v means u
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NoReturn
+
+from ..tree import (
+    Assume,
+    Break,
+    Expression,
+    For,
+    If,
+    Literal,
+    Operation,
+    Statement,
+    Variable,
+    While,
+)
+from .context import Storage
+from .expressions import Expressions
+from .indices import Linear, add, constant_of, linear, literal, subtract
+from .kinds import BOOL, INT, INT64
+from .values import ArrayValue, RangeValue, Scalar, TupleValue, Value, as_bool_literal
+
+__all__ = ["LoopStatements"]
+
+_MOST_NAMINGS = 8
+
+
+class LoopStatements(Expressions):
+    """Loops and branches."""
+
+    def store(self, target: ast.expr, value: Value, node: ast.stmt) -> None:
+        raise NotImplementedError
+
+    def for_loop(self, node: ast.For) -> None:
+        if node.orelse:
+            self.refuse(node.orelse[0], "else after a loop", "keep a flag that break sets")
+        iterated = self.expression(node.iter)
+        if isinstance(iterated, TupleValue):
+            self.unrolled(node, iterated)
+            return
+        over = self.iterated(iterated, node.iter)
+        remarks = self.frame.source.remarks(node)
+        start, stop = over.start, over.stop
+        shown = node.target.id if isinstance(node.target, ast.Name) else "i"
+        iterator = Variable(self.fresh(shown), INT64)
+        first = linear(start)
+        if over.step > 0 and _not_negative(first, self.nonnegative):
+            self.nonnegative.add(iterator.name)
+        label = self.loop_label(remarks.loop or shown)
+        named = self.named_arrays()
+        body = self.turn(node, iterated, iterator)
+        if not self.names_are(named):
+            self.renaming_loop(node, iterated, over, iterator, label, named, body)
+            return
+        independent = remarks.independent
+        if independent:
+            independent = self.arrays_named(independent, node)
+        self.emit(
+            For(
+                iterator,
+                start,
+                stop,
+                over.step,
+                body,
+                label,
+                self.at(node),
+                independent,
+                over.parallel,
+            ),
+            node,
+        )
+
+    def turn(self, node: ast.For, iterated: Value, index: Expression) -> tuple[Statement, ...]:
+        """The body, in the iteration `index`."""
+        value: Value = Scalar(index, INT)
+        if not isinstance(iterated, RangeValue):
+            value = self.value_at(iterated, index, node)
+        with self.collected() as body:
+            self.store(node.target, value, node)
+            body.extend(self.block_of(node.body))
+        return tuple(body)
+
+    # ---- arrays that change their names ----
+
+    def named_arrays(self) -> dict[str, ArrayValue]:
+        """The arrays that variables mean which may mean others elsewhere."""
+        found = ((web, self.frame.bindings.get(web)) for web in self.frame.webs.renamed)
+        return {web: value for web, value in found if isinstance(value, ArrayValue)}
+
+    def names_are(self, named: dict[str, ArrayValue]) -> bool:
+        """Whether these variables mean these arrays now."""
+        return all(self.frame.bindings[web] is value for web, value in named.items())
+
+    def refuse_renaming(self, node: ast.AST, named: dict[str, ArrayValue], where: str) -> NoReturn:
+        changed = sorted(
+            web for web, value in named.items() if self.frame.bindings[web] is not value
+        )
+        name = changed[0]
+        self.refuse(
+            node,
+            f"{', '.join(changed)} names different arrays at different times, {where}",
+            f"copy the elements, {name}[:] = ..., or use names of their own",
+        )
+
+    def renaming_loop(
+        self,
+        node: ast.For,
+        iterated: Value,
+        over: RangeValue,
+        iterator: Variable,
+        label: str,
+        named: dict[str, ArrayValue],
+        body: tuple[Statement, ...],
+    ) -> None:
+        """A loop after each turn of which names mean other arrays."""
+        if over.parallel:
+            self.refuse_renaming(node, named, "in a parallel loop")
+        if any(isinstance(each, ast.Break | ast.Continue | ast.Return) for each in ast.walk(node)):
+            self.refuse_renaming(node, named, "in a loop that data end")
+        if abs(over.step) != 1:
+            self.refuse_renaming(node, named, "in a loop with a step")
+        namings: list[dict[str, Value | Storage]] = [dict(named)]
+        bodies = list(body)
+        while not self.names_are(named):
+            if len(namings) == _MOST_NAMINGS:
+                self.refuse_renaming(node, named, "and others in each turn of this loop")
+            index = add(iterator, literal(over.step * len(namings)))
+            namings.append({web: self.frame.bindings[web] for web in named})
+            bodies += self.turn(node, iterated, index)
+        rest = self.residue(node, over, len(namings), named)
+        last = subtract(over.stop, literal(over.step * rest))
+        step = over.step * len(namings)
+        where = self.at(node)
+        self.emit(For(iterator, over.start, last, step, tuple(bodies), label, where), node)
+        for number in range(rest):
+            self.frame.bindings.update(namings[number])
+            for statement in self.turn(node, iterated, add(last, literal(over.step * number))):
+                self.emit(statement, node)
+        self.frame.bindings.update(namings[rest])
+
+    def residue(
+        self, node: ast.For, over: RangeValue, period: int, named: dict[str, ArrayValue]
+    ) -> int:
+        """What is left of the number of turns: the kernel is for this one, and the call finds out."""
+        ends = (over.stop, over.start) if over.step > 0 else (over.start, over.stop)
+        count = subtract(*ends)
+        known = constant_of(count)
+        if known is not None:
+            return max(known, 0) % period
+        if not self.of_parameters(count):
+            self.refuse_renaming(node, named, "in a loop whose length is not one of arguments")
+        self.claim_not_negative(count, node, "the number of turns of a loop that renames arrays")
+        where = self.at(node)
+        self.cases[where] = period
+        rest = self.residues.get(where, 0)
+        remainder = self.binary_index("%", count, period, node)
+        condition = Operation("==", (remainder, literal(rest)), BOOL.dtype, where)
+        self.emit(Assume(condition, where, checked=True), node)
+        return rest
+
+    def of_parameters(self, expression: Expression) -> bool:
+        raise NotImplementedError
+
+    def arrays_named(self, names: tuple[str, ...], node: ast.AST) -> tuple[str, ...]:
+        """The arrays that variables of these names are."""
+        found = []
+        for name in names:
+            value = self.frame.bindings.get(name)
+            array = value.name if isinstance(value, Storage) else getattr(value, "base", "")
+            if not array:
+                self.refuse(node, f"# independent names {name}, which is no array here")
+            found.append(array)
+        return tuple(found)
+
+    def iterated(self, value: Value, node: ast.expr) -> RangeValue:
+        """What a loop runs over."""
+        if isinstance(value, RangeValue):
+            return value
+        return RangeValue(literal(0), self.length_of(value, node), 1, False)
+
+    def length_of(self, value: Value, node: ast.AST) -> Expression:
+        raise NotImplementedError
+
+    def value_at(self, value: Value, index: Expression, node: ast.AST) -> Value:
+        raise NotImplementedError
+
+    def unrolled(self, node: ast.For, values: TupleValue) -> None:
+        """A loop over the parts of a tuple or list: the body for each of them."""
+        if any(isinstance(each, ast.Break | ast.Continue) for each in ast.walk(node)):
+            self.refuse(node, "a loop over a tuple that is left", "loop over an array or range")
+        for part in values.parts:
+            self.store(node.target, part, node)
+            for statement in self.block_of(node.body):
+                self.emit(statement, node)
+
+    def while_loop(self, node: ast.While) -> None:
+        if node.orelse:
+            self.refuse(node.orelse[0], "else after a loop", "keep a flag that break sets")
+        remarks = self.frame.source.remarks(node)
+        label = self.loop_label(remarks.loop or "while")
+        with self.collected() as prelude:
+            condition = self.truth(self.expression(node.test), node.test)
+        if as_bool_literal(condition) is False:
+            return
+        named = self.named_arrays()
+        body = self.block_of(node.body)
+        if not self.names_are(named):
+            self.refuse_renaming(node, named, "in a loop that data end")
+        if prelude:  # what the condition needs is computed in each iteration
+            leave = If(condition, (), (Break(self.at(node)),), self.at(node))
+            body = (*prelude, leave, *body)
+            condition = Literal(True, BOOL.dtype)
+        self.emit(While(condition, body, label, self.at(node)), node)
+
+    def branch(self, node: ast.If) -> None:
+        condition = self.truth(self.expression(node.test), node.test)
+        known = as_bool_literal(condition)
+        if known is not None:
+            for statement in self.block_of(node.body if known else node.orelse):
+                self.emit(statement, node)
+            return
+        named = self.named_arrays()
+        body = self.block_of(node.body)
+        if _returns(node.body):
+            self.frame.bindings.update(named)
+        after = {web: self.frame.bindings[web] for web in named}
+        self.frame.bindings.update(named)
+        otherwise = self.block_of(node.orelse)
+        if _returns(node.orelse):
+            self.frame.bindings.update(after)
+        elif not _returns(node.body) and any(
+            self.frame.bindings[web] is not value for web, value in after.items()
+        ):
+            if self.names_are(named):
+                self.frame.bindings.update(after)
+            self.refuse_renaming(node, named, "where data decide")
+        self.emit(If(condition, body, otherwise, self.at(node)), node)
+
+
+def _not_negative(form: Linear, known: set[str]) -> bool:
+    return form.constant >= 0 and all(
+        count >= 0 and isinstance(term, Variable) and term.name in known
+        for count, term in form.terms.values()
+    )
+
+
+def _returns(body: list[ast.stmt]) -> bool:
+    return bool(body) and isinstance(body[-1], ast.Return)

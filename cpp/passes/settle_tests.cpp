@@ -126,7 +126,7 @@ private:
       return std::nullopt;
     }
     const auto assigned = locals.assigned.find(at->id);
-    const Position position{local(at->id, at->name, at->type), less->left()};
+    Position position{local(at->id, at->name, at->type), less->left()};
     if (assigned == locals.assigned.end() || !never_falls(position.next, loop, variables) ||
         !std::all_of(assigned->second.begin(), assigned->second.end(),
                      [&](const ValuePtr &value) { return takes_only(value, position, locals); })) {

@@ -93,18 +93,20 @@ private:
   /// Those with most loops first, and of these the ones that no vector helps: others may follow
   /// them into strips.
   std::vector<Part> parts_of(const Program &program) const {
-    std::vector<Part> parts;
+    std::multimap<std::pair<size_t, bool>, Part, std::greater<>> sorted;
     std::set<std::string> seen;
     for (const Statement &statement : program.statements) {
       if (seen.insert(statement.computation->name).second &&
           !is_block_result(*statement.computation)) {
-        parts.emplace_back(program, *statement.computation, nests_);
+        Part part(program, *statement.computation, nests_);
+        const std::pair key(part.loops, part.columns.empty());
+        sorted.emplace(key, std::move(part));
       }
     }
-    std::stable_sort(parts.begin(), parts.end(), [](const Part &one, const Part &other) {
-      return std::pair(one.loops, one.columns.empty()) >
-             std::pair(other.loops, other.columns.empty());
-    });
+    std::vector<Part> parts;
+    for (auto &[key, part] : sorted) {
+      parts.push_back(std::move(part));
+    }
     return parts;
   }
 

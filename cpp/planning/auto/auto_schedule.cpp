@@ -1,6 +1,8 @@
 #include "planning/auto/auto_schedule.h"
 
+#include "algorithm/expression_nodes.h"
 #include "analysis/legality.h"
+#include "hardware/processor.h"
 #include "planning/auto/inlining.h"
 #include "planning/auto/inner_loops.h"
 #include "planning/auto/matrices_read_once.h"
@@ -340,10 +342,33 @@ AutoSchedule auto_schedule(const Mapping &given, bool wide) {
   return Planner(begun, std::move(decisions), wide).plan();
 }
 
+namespace {
+
+/// If all inputs are arrays whose sizes are numbers.
+std::optional<std::int64_t> bytes_of_inputs(const Function &function) {
+  std::int64_t bytes = 0;
+  for (const ComputationPtr &input : function.inputs) {
+    std::int64_t elements = 1;
+    for (const ExprPtr &extent : input->extents) {
+      const auto count =
+          extent->kind == ExprKind::Constant ? nodes::as_integer(extent->value) : std::nullopt;
+      if (!count) {
+        return std::nullopt;
+      }
+      elements *= static_cast<std::int64_t>(count->bits());
+    }
+    bytes += elements * input->type.bytes();
+  }
+  return bytes;
+}
+
+} // namespace
+
 bool may_have_time_tiles(const Mapping &given) {
   const Function &function = given.function();
-  if (function.stop || function.computations.size() > most_computations) {
-    return false;
+  if (function.stop || function.computations.size() > most_computations ||
+      bytes_of_inputs(function).value_or(second_cache_bytes) < second_cache_bytes) {
+    return false; // what tiles keep in a cache stays there anyway
   }
   const Program program = build_program(given);
   const FlowGraph graph = flow_graph(program, names_of(program));

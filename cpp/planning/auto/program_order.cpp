@@ -2,11 +2,9 @@
 
 #include "algorithm/block.h"
 #include "analysis/legality.h"
-#include "planning/auto/element_steps.h"
 #include "planning/auto/local_scalars.h"
-#include "planning/auto/nest_times.h"
+#include "planning/auto/nest_candidates.h"
 #include "planning/auto/time_tiles.h"
-#include "planning/computation_shape.h"
 #include "planning/default_tags.h"
 
 #include <isl/aff.h>
@@ -20,355 +18,12 @@ namespace tilewright {
 
 namespace {
 
-/// Rows of a register tile, which are written out: as planning/register_tiles.cpp has them.
-constexpr std::int64_t wide_rows = 8;
-constexpr std::int64_t narrow_rows = 4;
-/// Rows of a block, and terms of one: its columns stay in a first-level cache.
-constexpr std::int64_t block_rows = 128;
-constexpr std::int64_t block_terms = 256;
-/// Terms that are added one after the other to a vector before it goes back to memory.
-constexpr std::int64_t terms_at_once = 8;
-/// Sums that are made at once where each takes its terms one by one: none waits for the one before.
-constexpr std::int64_t sums_at_once = 8;
 /// What asking about all statements at once may take of isl.
 constexpr std::uint64_t whole_operation_limit = 200'000'000;
 /// Functions of more statements keep their order.
 constexpr size_t most_statements = 64;
 
 using Names = std::vector<std::string>;
-
-/// A statement of the program, with what its loops do.
-struct Part {
-  std::string name;
-  Shape shape;
-  ElementSteps steps;
-  std::vector<size_t> columns; ///< iterators along which all lies side by side
-  std::map<size_t, std::vector<ElementSteps::Copy>> packed; ///< those along which copies would
-  size_t loops = 0;
-
-  Part(const Program &program, const Computation &computation, const Nests &nests)
-      : name(computation.name), shape(computation), steps(program, name),
-        loops(nests.times(name).loops.size()) {
-    for (size_t d = 0; can_be_vector() && d < shape.rank(); ++d) {
-      const bool is_long = shape.extent(d).value_or(shape.lanes()) >= shape.lanes();
-      if (!is_long || !nests.times(name).position(d) || steps.written(d) != Step::Unit) {
-        continue;
-      }
-      if (steps.side_by_side(d)) {
-        columns.push_back(d);
-      } else if (auto copies = steps.copies_for(d)) {
-        packed[d] = std::move(*copies);
-      }
-    }
-  }
-
-  bool can_be_vector() const {
-    return shape.simple() && shape.reduced() == 0 && shape.states() == 0;
-  }
-};
-
-/// Other loops for one statement.
-struct Candidate {
-  Nests nests;
-  std::vector<Command> commands; ///< of the statement
-  std::string why;
-  Names copies = {}; ///< what it packs
-};
-
-/// The ways in which one statement might run, the best first.
-class Candidates {
-public:
-  Candidates(const Part &part, const Nests &nests, bool wide)
-      : part_(part), nests_(nests), wide_(wide), shared_(nests.shared(part.name)) {
-    for (; fixed_ < shared_; ++fixed_) {
-      const Names members = nests.sharing(part.name, fixed_ + 1);
-      if (std::none_of(members.begin(), members.end(), [&](const std::string &name) {
-            return nests.times(name).loops.size() > nests.times(part.name).loops.size();
-          })) {
-        break;
-      }
-    }
-  }
-
-  /// Loops that others share who have more loops stay as they are.
-  std::vector<Candidate> find() {
-    std::vector<size_t> columns = part_.columns;
-    const NestTimes &times = nests_.times(part_.name);
-    std::sort(columns.begin(), columns.end(), [&](size_t one, size_t other) {
-      return times.position(one) > times.position(other);
-    });
-    for (const size_t column : columns) {
-      add_tiles(column, {});
-    }
-    for (const auto &[column, copies] : part_.packed) {
-      add_tiles(column, copies);
-    }
-    for (const size_t column : columns) {
-      add_vector(column);
-    }
-    add_sums_at_once();
-    return std::move(found_);
-  }
-
-private:
-  const std::string &loop(size_t iterator) const { return part_.shape.name(iterator); }
-  size_t position(size_t iterator) const { return *nests_.times(part_.name).position(iterator); }
-
-  /// Does the statement add to one element all along the iterator?
-  bool is_term(size_t iterator) const { return part_.steps.written(iterator) == Step::None; }
-
-  /// The iterators of the loops from `depth` on; nothing where a loop runs over something else.
-  std::optional<std::vector<size_t>> iterators_from(const Nests &nests, size_t depth) const {
-    std::vector<size_t> iterators;
-    const std::vector<NestLoop> &loops = nests.times(part_.name).loops;
-    for (size_t d = depth; d < loops.size(); ++d) {
-      if (!loops[d].iterator) {
-        return std::nullopt;
-      }
-      iterators.push_back(*loops[d].iterator);
-    }
-    return iterators;
-  }
-
-  /// The statement alone in its loops from `depth` on.
-  Nests apart(size_t depth) const {
-    Nests nests = nests_;
-    if (depth < shared_) {
-      nests.distribute(part_.name, depth);
-    }
-    return nests;
-  }
-
-  Command command(const std::string &name, std::vector<Argument> arguments) const {
-    return {part_.name, name, std::move(arguments), {}};
-  }
-
-  /// Register tiles over rows and columns, with all terms inside.
-  void add_tiles(size_t column, const std::vector<ElementSteps::Copy> &copies) {
-    std::vector<size_t> rows;
-    for (size_t row = 0; row < part_.shape.rank(); ++row) {
-      if (row != column && !is_term(row) && nests_.times(part_.name).position(row) &&
-          part_.steps.is_shared(row, column)) {
-        rows.push_back(row);
-      }
-    }
-    std::sort(rows.begin(), rows.end(),
-              [&](size_t one, size_t other) { return position(one) > position(other); });
-    for (const size_t row : rows) {
-      add_tile(row, column, copies);
-    }
-  }
-
-  void add_tile(size_t row, size_t column, const std::vector<ElementSteps::Copy> &copies) {
-    const size_t depth = std::min(position(row), position(column));
-    const auto iterators = iterators_from(nests_, depth);
-    if (!iterators || depth < fixed_) {
-      return;
-    }
-    std::vector<size_t> terms;
-    std::vector<size_t> order;
-    for (const size_t iterator : *iterators) {
-      if (iterator != row && iterator != column) {
-        (is_term(iterator) ? terms : order).push_back(iterator);
-      }
-    }
-    if (terms.empty()) {
-      return;
-    }
-    order.insert(order.end(), {row, column});
-    order.insert(order.end(), terms.begin(), terms.end());
-    Candidate made{apart(depth), {}, {}};
-    made.nests.reorder(part_.name, depth, order);
-    const std::int64_t height = wide_ ? wide_rows : narrow_rows;
-    const std::int64_t lanes = part_.shape.lanes() * (wide_ ? 2 : 1);
-    const std::string i = loop(row);
-    const std::string j = loop(column);
-    made.commands = {command("split", {i, block_rows}), command("split", {i + "1", height}),
-                     command("split", {j, lanes})};
-    std::vector<Argument> loops = {i + "0", j + "0"};
-    std::vector<Argument> inner = {i + "10"};
-    for (const size_t term : terms) {
-      inner.emplace_back(loop(term));
-    }
-    if (terms.size() == 1) { // of several, the first one has to stay outside of all others
-      const std::string k = loop(terms.front());
-      made.commands.push_back(command("split", {k, block_terms}));
-      loops.emplace_back(k + "0");
-      inner.back() = k + "1";
-    }
-    const Argument block = loops.back();
-    loops.insert(loops.end(), inner.begin(), inner.end());
-    loops.insert(loops.end(), {Argument(i + "11"), Argument(j + "1")});
-    made.commands.insert(made.commands.end(),
-                         {command("reorder", loops), command("unroll", {i + "11", height}),
-                          command("vectorize", {j + "1", lanes})});
-    for (const ElementSteps::Copy &copy : copies) {
-      made.copies.push_back(part_.name + "_" + copy.array);
-      made.commands.push_back(command(
-          "cache", {copy.array, block, made.copies.back(), std::string("auto"), copy.order}));
-    }
-    made.why = "tiles of " + std::to_string(height) + " x " + std::to_string(lanes) +
-               " elements of " + i + " x " + j +
-               " stay in registers while their terms are added in their order";
-    found_.push_back(std::move(made));
-  }
-
-  /// A vector along the column, and some terms at once.
-  void add_vector(size_t column) {
-    const size_t depth = position(column);
-    if (depth >= shared_) {
-      add_vector(column, shared_, nests_);
-      add_vector_below(column, depth, nests_);
-      return;
-    }
-    if (depth < fixed_) {
-      return;
-    }
-    add_vector(column, depth, apart(depth));
-    // Another of its iterators takes the place of the column in the loop that others share.
-    const auto iterators = iterators_from(nests_, depth);
-    for (size_t d = 1; iterators && d < iterators->size(); ++d) {
-      std::vector<size_t> order = {(*iterators)[d]};
-      for (const size_t iterator : *iterators) {
-        if (iterator != (*iterators)[d] && iterator != column) {
-          order.push_back(iterator);
-        }
-      }
-      order.push_back(column);
-      for (const Nests &nests : in_a_shared_loop(nests_, depth, depth, order)) {
-        add_vector(column, depth + 1, nests);
-      }
-    }
-  }
-
-  /// The statement with another order of its loops from `depth` on, the first of which others
-  /// share; what stood before it in the loop at `outer` stays there, or leaves it.
-  std::vector<Nests> in_a_shared_loop(const Nests &nests, size_t outer, size_t depth,
-                                      const std::vector<size_t> &order) const {
-    std::vector<Nests> all = {nests, nests};
-    all.back().distribute_before(part_.name, outer);
-    std::vector<Nests> found;
-    for (const Nests &each : all) {
-      for (const bool before : {false, true}) {
-        Nests made = each;
-        if (depth > outer) {
-          made.strip(part_.name, outer, sums_at_once, true);
-        }
-        made.reorder(part_.name, depth, order, before);
-        if (made.shared(part_.name) == depth + 1) {
-          found.push_back(std::move(made));
-        }
-      }
-    }
-    return found;
-  }
-
-  /// If the loops from `depth` on are its own: those over other results, over terms, the column.
-  void add_vector(size_t column, size_t depth, Nests nests) {
-    const auto iterators = iterators_from(nests, depth);
-    if (!iterators) {
-      return;
-    }
-    std::vector<size_t> terms;
-    std::vector<size_t> order;
-    for (const size_t iterator : *iterators) {
-      if (iterator != column) {
-        (is_term(iterator) ? terms : order).push_back(iterator);
-      }
-    }
-    order.insert(order.end(), terms.begin(), terms.end());
-    order.push_back(column);
-    if (order != *iterators) {
-      nests.reorder(part_.name, depth, order);
-    }
-    const std::string j = loop(column);
-    const std::int64_t lanes = part_.shape.lanes();
-    const std::string vector = j + " is a vector loop of " + std::to_string(lanes) +
-                               " iterations, which lie side by side and do not need each other";
-    if (!terms.empty()) {
-      const std::string k = loop(terms.back());
-      found_.push_back(
-          {nests,
-           {command("split", {k, terms_at_once}), command("split", {j, lanes}),
-            command("reorder", {k + "0", j + "0", k + "1", j + "1"}),
-            command("unroll", {k + "1", terms_at_once}), command("vectorize", {j + "1", lanes})},
-           vector + "; " + std::to_string(terms_at_once) + " iterations of " + k +
-               " add to it one after the other"});
-    }
-    found_.push_back({nests, {command("vectorize", {j, lanes})}, vector});
-  }
-
-  /// Only the column moves inside.
-  void add_vector_below(size_t column, size_t depth, Nests nests) {
-    auto order = iterators_from(nests, depth);
-    if (!order) {
-      return;
-    }
-    std::rotate(order->begin(), order->begin() + 1, order->end());
-    nests.reorder(part_.name, depth, *order);
-    const std::int64_t lanes = part_.shape.lanes();
-    found_.push_back({std::move(nests),
-                      {command("vectorize", {loop(column), lanes})},
-                      loop(column) + " is a vector loop of " + std::to_string(lanes) +
-                          " iterations, which lie side by side and do not need each other"});
-  }
-
-  /// Sums whose terms come one by one, several of them at once.
-  void add_sums_at_once() {
-    const NestTimes &times = nests_.times(part_.name);
-    if (!part_.can_be_vector() || times.loops.empty() || !times.loops.back().iterator ||
-        !is_term(*times.loops.back().iterator)) {
-      return;
-    }
-    for (size_t depth = times.loops.size() - 1; depth-- > 0;) {
-      const std::optional<size_t> row = times.loops[depth].iterator;
-      if (row && !is_term(*row)) {
-        add_sums_at_once(*row, depth);
-        return;
-      }
-    }
-  }
-
-  void add_sums_at_once(size_t row, size_t depth) {
-    auto order = iterators_from(nests_, depth);
-    if (!order || depth < fixed_) {
-      return;
-    }
-    std::rotate(order->begin(), order->begin() + 1, order->end());
-    Candidate made{nests_, {command("unroll", {loop(row), sums_at_once})}, {}, {}};
-    made.why = std::to_string(sums_at_once) + " sums along " + loop(row) +
-               " are made at once, each in the order of its terms";
-    if (depth < shared_) {
-      made.nests.strip(part_.name, depth, sums_at_once);
-      if (made.nests.shared(part_.name) > depth + 1) {
-        made.nests.distribute(part_.name, depth + 1);
-      }
-      made.nests.reorder(part_.name, depth + 1, *order);
-    } else {
-      order->insert(order->begin(), row);
-      order->pop_back();
-      std::vector<Argument> loops = {loop(row) + "0"};
-      std::transform(order->begin() + 1, order->end(), std::back_inserter(loops),
-                     [&](size_t iterator) { return Argument(loop(iterator)); });
-      loops.emplace_back(loop(row) + "1");
-      made.commands = {command("split", {loop(row), sums_at_once}), command("reorder", loops),
-                       command("unroll", {loop(row) + "1", sums_at_once})};
-    }
-    found_.push_back(made);
-    if (depth < shared_) { // in a triangle, each sum needs those before it in the strip
-      for (Nests &nests : in_a_shared_loop(nests_, depth, depth + 1, *order)) {
-        found_.push_back({std::move(nests), made.commands, made.why, {}});
-      }
-    }
-  }
-
-  const Part &part_;
-  const Nests &nests_;
-  bool wide_;
-  size_t shared_;    ///< loops
-  size_t fixed_ = 0; ///< of these, the outermost ones are not the statement's to change
-  std::vector<Candidate> found_;
-};
 
 class ProgramOrder {
 public:
@@ -438,18 +93,20 @@ private:
   /// Those with most loops first, and of these the ones that no vector helps: others may follow
   /// them into strips.
   std::vector<Part> parts_of(const Program &program) const {
-    std::vector<Part> parts;
+    std::multimap<std::pair<size_t, bool>, Part, std::greater<>> sorted;
     std::set<std::string> seen;
     for (const Statement &statement : program.statements) {
       if (seen.insert(statement.computation->name).second &&
           !is_block_result(*statement.computation)) {
-        parts.emplace_back(program, *statement.computation, nests_);
+        Part part(program, *statement.computation, nests_);
+        const std::pair key(part.loops, part.columns.empty());
+        sorted.emplace(key, std::move(part));
       }
     }
-    std::stable_sort(parts.begin(), parts.end(), [](const Part &one, const Part &other) {
-      return std::pair(one.loops, one.columns.empty()) >
-             std::pair(other.loops, other.columns.empty());
-    });
+    std::vector<Part> parts;
+    for (auto &[key, part] : sorted) {
+      parts.push_back(std::move(part));
+    }
     return parts;
   }
 
@@ -469,7 +126,7 @@ private:
   }
 
   void improve(const Part &part) {
-    for (Candidate &each : Candidates(part, nests_, wide_).find()) {
+    for (Candidate &each : candidates_for(part, nests_, wide_)) {
       auto found =
           after_commands({given_, now_.legal}, all_commands(each.nests, part.name, each.commands));
       if (found) {
@@ -532,12 +189,14 @@ private:
   }
 
   /// One of the outermost loops that the statement has for itself. Within other loops only what is
-  /// worth it: the outermost one, of several, or within one loop that all is in.
+  /// worth it: the outermost one, of several, or a vector loop within one loop that all is in.
   void run_alone_on_threads(const std::string &name, size_t depth) {
     const size_t own = nests_.times(name).loops.size() - depth;
     const std::vector<LoopDimension> loops = now_.mapping.time_space(name).dimensions;
     const auto iterators = static_cast<unsigned>((**given_.function().find(name)).iterators.size());
-    size_t left = depth == 0 ? 2 : depth == 1 || own > 1 ? 1 : 0;
+    const bool is_vector = std::any_of(
+        loops.begin(), loops.end(), [](const auto &loop) { return loop.tag.tag == Tag::Vector; });
+    size_t left = depth == 0 ? 2 : own > 1 || (depth == 1 && is_vector) ? 1 : 0;
     for (size_t level = 2 * depth + 1; level < loops.size() && left > 0; ++level) {
       if (isl_pw_aff_involves_dims(loops[level].value.get(), isl_dim_in, 0, iterators) !=
           isl_bool_true) {

@@ -1,0 +1,49 @@
+// The loops that one statement of a program might have in place of its own: register tiles,
+// vectors, sums at once (program_order.h), each with the nests that it needs. Which of them are
+// legal is not asked here.
+#pragma once
+
+#include "planning/auto/element_steps.h"
+#include "planning/auto/nest_times.h"
+#include "planning/computation_shape.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// A statement of the program, with what its loops do.
+struct Part {
+  std::string name;
+  Shape shape;
+  ElementSteps steps;
+  std::vector<size_t> columns; ///< iterators along which all lies side by side
+  std::map<size_t, std::vector<ElementSteps::Copy>> packed; ///< those along which copies would
+  /// Where the loop over an iterator begins, if that is a number: vectors begin there, too.
+  std::map<size_t, std::int64_t> begins;
+  size_t loops = 0;
+
+  Part(const Program &program, const Computation &computation, const Nests &nests);
+
+  bool can_be_vector() const {
+    return shape.simple() && shape.reduced() == 0 && shape.states() == 0;
+  }
+
+private:
+  void find_begin(const Program &program, size_t iterator);
+};
+
+/// Other loops for one statement.
+struct Candidate {
+  Nests nests;
+  std::vector<Command> commands; ///< of the statement
+  std::string why;
+  std::vector<std::string> copies = {}; ///< what it packs
+};
+
+/// The ways in which a statement might run, the best first. `wide`: there are 32 registers of 64
+/// bytes.
+std::vector<Candidate> candidates_for(const Part &part, const Nests &nests, bool wide);
+
+} // namespace tilewright

@@ -55,8 +55,8 @@ _FIXED = ("math", "numpy", "tilewright")
 """Modules whose constants are constants."""
 
 
-def _is_outer(found: object, name: str) -> bool:
-    return isinstance(found, np.ufunc) and name == "outer"
+def _is_of_ufunc(found: object, name: str) -> bool:
+    return isinstance(found, np.ufunc) and name in ("outer", "at")
 
 
 class Expressions(Operators, Subscripts):
@@ -69,7 +69,7 @@ class Expressions(Operators, Subscripts):
             case ast.Name():
                 return self.name_value(node)
             case ast.Tuple() | ast.List():
-                return TupleValue(tuple(self.expression(each) for each in node.elts))
+                return TupleValue(tuple(part for each in node.elts for part in self._parts(each)))
             case ast.BinOp():
                 left, right = self.expression(node.left), self.expression(node.right)
                 if isinstance(node.op, ast.MatMult):
@@ -91,6 +91,15 @@ class Expressions(Operators, Subscripts):
                 return self.call(node)
         what, way_out = _WAYS_OUT.get(type(node), (f"{type(node).__name__}", ""))
         self.refuse(node, f"{what} is not translated", way_out)
+
+    def _parts(self, node: ast.expr) -> tuple[Value, ...]:
+        """A part of a tuple, or those of a starred one."""
+        if not isinstance(node, ast.Starred):
+            return (self.expression(node),)
+        value = self.expression(node.value)
+        if not isinstance(value, TupleValue):
+            self.refuse(node, f"* of {self.described(value)} is not translated", "write the parts")
+        return value.parts
 
     def matmul(self, left: Value, right: Value, node: ast.AST) -> Value:
         raise NotImplementedError
@@ -184,7 +193,9 @@ class Expressions(Operators, Subscripts):
             case Static(value=found):
                 if not hasattr(found, node.attr):
                     self.refuse(node, f"{self.described(value)} has no attribute {node.attr!r}")
-                if not (isinstance(found, types.ModuleType | type) or _is_outer(found, node.attr)):
+                if not (
+                    isinstance(found, types.ModuleType | type) or _is_of_ufunc(found, node.attr)
+                ):
                     self.refuse(
                         node,
                         f"an attribute of an object of type {type(found).__name__}",
@@ -203,6 +214,12 @@ class Expressions(Operators, Subscripts):
             case Scalar() if node.attr in ("real", "imag") and value.kind.dtype.kind == "c":
                 ufunc_like = np.dtype(f"f{value.kind.dtype.itemsize // 2}")
                 return self.component(node.attr, value, ufunc_like, node)
+            case Scalar() if node.attr in ("real", "imag"):
+                return value if node.attr == "real" else self.as_numbers(integer(0))
+            case Scalar() if node.attr in ("conjugate", "conj", "item"):
+                return Method(
+                    ArrayValue((), (), value.kind.dtype, lambda _: value.expression), node.attr
+                )
         self.refuse(
             node, f"the attribute {node.attr!r} of {self.described(value)} is not translated"
         )

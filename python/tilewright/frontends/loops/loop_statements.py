@@ -40,7 +40,7 @@ from .context import Storage
 from .expressions import Expressions
 from .indices import Linear, add, constant_of, linear, literal, subtract
 from .kinds import BOOL, INT, INT64
-from .values import ArrayValue, RangeValue, Scalar, TupleValue, Value, as_bool_literal
+from .values import ArrayValue, RangeValue, Scalar, Stepped, TupleValue, Value, as_bool_literal
 
 __all__ = ["LoopStatements"]
 
@@ -198,6 +198,8 @@ class LoopStatements(Expressions):
         """What a loop runs over."""
         if isinstance(value, RangeValue):
             return value
+        if isinstance(value, Stepped):
+            return RangeValue(literal(0), value.turns, 1, False)
         return RangeValue(literal(0), self.length_of(value, node), 1, False)
 
     def length_of(self, value: Value, node: ast.AST) -> Expression:

@@ -17,7 +17,15 @@ from ..tree import Expression, Literal, Operation, Select
 from .indices import add, constant_of, literal
 from .kinds import BOOL, INT, STRONG_BOOL, Kind, loop_types
 from .statements import Statements
-from .values import ArrayValue, Scalar, Static, TupleValue, Value, converted
+from .values import (
+    ArrayValue,
+    Scalar,
+    Static,
+    TupleValue,
+    Value,
+    broadcast_indices,
+    converted,
+)
 
 __all__ = ["Reductions"]
 
@@ -144,29 +152,38 @@ class Reductions(Statements):
         return self.binary(ast.Div(), total, count, node)
 
     def matmul(self, left: Value, right: Value, node: ast.AST) -> Value:
-        """left @ right, of vectors and matrices."""
+        """left @ right, of vectors, matrices, and stacks of matrices, which broadcast."""
         arrays = []
         for value in (left, right):
-            if not isinstance(value, ArrayValue) or len(value.shape) not in (1, 2):
-                self.refuse(node, "@ takes vectors and matrices here", "write the loops")
+            if not isinstance(value, ArrayValue) or not value.shape:
+                self.refuse(node, "@ takes vectors and matrices", "use * for numbers")
             arrays.append(value if value.base else self.materialised(value, "operand", node))
         a, b = arrays
         dtype = loop_types(np.multiply, (a.kind, b.kind))[-1]
         if dtype.kind == "b":
             self.refuse(node, "@ of truth values", "convert with .astype(int)")
-        self.claim_equal(a.shape[-1], b.shape[0], node, "the inner extents of a product")
-        outer = (*a.shape[:-1], *b.shape[1:])
-        room = (*a.room[:-1], *b.room[1:])
+        inner = b.shape[-2:][0]
+        self.claim_equal(a.shape[-1], inner, node, "the inner extents of a product")
+        stacks: list[ArrayValue] = [
+            replace(each, shape=each.shape[:-2], room=each.room[:-2]) for each in (a, b)
+        ]
+        batch, space = self.broadcast(stacks, node)
+        rows, columns = len(a.shape[-2:-1]), len(b.shape[-2:][1:])
+        outer = (*batch, *a.shape[-2:-1], *b.shape[-2:][1:])
+        room = (*space, *a.room[-2:-1], *b.room[-2:][1:])
         total = self.new_array("product", dtype, room, node)
         memory = self.view(total, dtype, outer, room, node)
         assert memory.place is not None
         with self.loops(outer, node) as out:
             place = memory.place(out)
             self.assign(place, _number(0, dtype), node)
+            at = out[: len(batch)]
+            row, column = out[len(batch) : len(batch) + rows], out[len(out) - columns :]
             with self.loops([a.shape[-1]], node) as (index,):
-                rows = len(a.shape) - 1
-                left_term = converted(a.element((*out[:rows], index)), dtype, a.dtype)
-                right_term = converted(b.element((index, *out[rows:])), dtype, b.dtype)
+                mine = broadcast_indices(stacks[0].shape, at)
+                others = broadcast_indices(stacks[1].shape, at)
+                left_term = converted(a.element((*mine, *row, index)), dtype, a.dtype)
+                right_term = converted(b.element((*others, index, *column)), dtype, b.dtype)
                 term = Operation("*", (left_term, right_term), dtype, self.at(node))
                 sum_so_far = Operation("+", (place, term), dtype, self.at(node))
                 self.assign(place, sum_so_far, node)

@@ -1,8 +1,8 @@
 """Subscripts and slices of arrays: views of memory.
 
-Basic indexing of NumPy: integers, slices with constant steps, `...`, `np.newaxis`; one integer array in
-place of an integer gathers. Constants below 0 count from the end; whether another subscript stays
-inside the array is proved, or checked when the function is called.
+Basic indexing of NumPy: integers, slices with constant steps, `...`, `np.newaxis`; arrays of integers in
+place of integers gather, and scatter what is assigned. Constants below 0 count from the end; whether
+another subscript stays inside the array is proved, or checked when the function is called.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..tree import Expression, Operation, Read, Select
 from .context import Context
 from .indices import add, constant_of, literal, multiply, subtract
 from .kinds import BOOL, INT64
-from .values import ArrayValue, Scalar, Static, TupleValue, Value
+from .values import ArrayValue, Scalar, Static, TupleValue, Value, broadcast_indices
 
 __all__ = ["Subscripts"]
 
@@ -50,7 +50,7 @@ class Subscripts(Context):
             )
         view = self.indexed(value, node)
         if view.shape:
-            return view
+            return replace(view, place=None) if view.gathered else view
         if value.uninitialised:
             self.refuse(node, "the elements of np.empty have no values yet", "name the array first")
         return Scalar(view.element(()), view.kind)
@@ -84,8 +84,11 @@ class Subscripts(Context):
         axes: list[Axis] = []
         shape: list[Expression] = []
         room: list[Expression] = []
-        gathers = False
+        gathered: list[tuple[int, ArrayValue, ast.expr]] = []
+        begun = 0
+        apart: list[bool] = []  # by item: whether it is an integer, or an array of them
         for item in self._without_ellipsis(array, items, node):
+            apart.append(False)
             if item is not None and self._is_new_axis(item):
                 shape.append(literal(1))
                 room.append(literal(1))
@@ -103,16 +106,67 @@ class Subscripts(Context):
             else:
                 value = self.expression(item)
                 if isinstance(value, ArrayValue):
-                    if gathers:
-                        self.refuse(item, "more than one array as a subscript", "write a loop")
-                    gathers = True
-                    axes.append(self._gather(value, len(shape), item))
-                    shape += value.shape
-                    room += value.room
-                    continue
-                index = self._integer(value, extent, item, node)
-                axes.append(lambda _, index=index: index)  # type: ignore[misc]
-        return self._located(_view(array, axes, tuple(shape), tuple(room), gathers), node)
+                    self._require_integers(value, item)
+                    if not gathered:
+                        begun = len(shape)
+                    gathered.append((len(axes), value, item))
+                    shape[begun:], room[begun:] = self._together(gathered, item)
+                    axes.append(_at(0))  # made below
+                else:
+                    index = self._integer(value, extent, item, node)
+                    axes.append(lambda _, index=index: index)  # type: ignore[misc]
+                apart[-1] = True
+        if gathered and "10" in "".join("01"[each] for each in apart).strip("0"):
+            self.refuse(
+                node,
+                "subscripts that are integers, or arrays of them, with slices between",
+                "write a loop",
+            )
+        rank = len(self._together(gathered, node)[0])
+        for axis, value, item in gathered:
+            axes[axis] = self._gather(value, begun, rank, item)
+        view = _view(array, axes, tuple(shape), tuple(room), bool(gathered))
+        return self._located(view, node)
+
+    def gathered_view(
+        self, array: ArrayValue, parts: Sequence[ArrayValue], node: ast.expr
+    ) -> ArrayValue:
+        """array[parts], of arrays of integers, as a place to assign to."""
+        if len(parts) > len(array.shape):
+            self.refuse(node, f"{len(parts)} subscripts for {len(array.shape)} dimensions")
+        for part in parts:
+            self._require_integers(part, node)
+        shape, room = self._together([(axis, part, node) for axis, part in enumerate(parts)], node)
+        rank = len(shape)
+        axes = [self._gather(part, 0, rank, node) for part in parts]
+        rest = range(len(parts), len(array.shape))
+        axes += [_at(rank + axis - len(parts)) for axis in rest]
+        shape += array.shape[len(parts) :]
+        room += array.room[len(parts) :]
+        return self._located(_view(array, axes, tuple(shape), tuple(room), True), node)
+
+    def _together(
+        self, gathered: Sequence[tuple[int, ArrayValue, ast.expr]], node: ast.AST
+    ) -> tuple[list[Expression], list[Expression]]:
+        """The shape that arrays of subscripts have together, and the room for it."""
+        shape: list[Expression] = []
+        room: list[Expression] = []
+        for _, value, _ in gathered:
+            missing = len(value.shape) - len(shape)
+            shape[:0], room[:0] = value.shape[: max(missing, 0)], value.room[: max(missing, 0)]
+            for at in range(-min(len(value.shape), len(value.shape) - missing), 0):
+                if constant_of(shape[at]) == 1:
+                    shape[at], room[at] = value.shape[at], value.room[at]
+                elif constant_of(value.shape[at]) != 1:
+                    what = "arrays of subscripts of different shapes"
+                    self.claim_equal(shape[at], value.shape[at], node, what)
+        return shape, room
+
+    def _require_integers(self, value: ArrayValue, node: ast.AST) -> None:
+        if not value.kind.is_integer:
+            self.refuse(
+                node, f"an array of {value.dtype} as a subscript", "use np.where, or a loop"
+            )
 
     def _located(self, view: ArrayValue, node: ast.AST) -> ArrayValue:
         """The view with its accesses at this place of the text."""
@@ -216,15 +270,11 @@ class Subscripts(Context):
         """value name by, of int64."""
         return Operation(name, (value, literal(by)), INT64, self.at(node))
 
-    def _gather(self, value: ArrayValue, first: int, node: ast.AST) -> Axis:
-        """An array of subscripts."""
-        if not value.kind.is_integer:
-            self.refuse(
-                node, f"an array of {value.dtype} as a subscript", "use np.where, or a loop"
-            )
+    def _gather(self, value: ArrayValue, first: int, rank: int, node: ast.AST) -> Axis:
+        """An array of subscripts, which stands with others at `rank` axes from the first on."""
 
         def axis(indices: tuple[Expression, ...]) -> Expression:
-            inner = value.element(indices[first : first + len(value.shape)])
+            inner = value.element(broadcast_indices(value.shape, indices[first : first + rank]))
             return self.as_index(Scalar(inner, value.kind), node)
 
         return axis
@@ -272,6 +322,7 @@ def _view(
         array.dtype,
         lambda indices: array.element(inner(indices)),
         "" if gathers else array.base,
-        None if place is None or gathers else lambda indices: place(inner(indices)),
+        None if place is None or array.gathered else lambda indices: place(inner(indices)),
         uninitialised=array.uninitialised,
+        gathered=gathers or array.gathered,
     )

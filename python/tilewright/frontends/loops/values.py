@@ -23,6 +23,7 @@ __all__ = [
     "RangeValue",
     "Scalar",
     "Static",
+    "Stepped",
     "TupleValue",
     "Value",
     "Zipped",
@@ -57,6 +58,7 @@ class ArrayValue:
         whole: it is all of `base`, in its order.
         uninitialised: it has no values yet (`np.empty`).
         fresh: its memory was made for this value and has no other name.
+        gathered: arrays of subscripts chose its elements: values, but for what is assigned to.
     """
 
     shape: tuple[Expression, ...]
@@ -68,6 +70,7 @@ class ArrayValue:
     whole: bool = False
     uninitialised: bool = False
     fresh: bool = False
+    gathered: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -89,6 +92,15 @@ class RangeValue:
     stop: Expression
     step: int
     parallel: bool
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What `range` with a step gives that is no number: start + i * step, so often."""
+
+    start: Expression
+    step: Expression
+    turns: Expression
 
 
 @dataclass(frozen=True)
@@ -114,7 +126,7 @@ class Method:
     name: str
 
 
-Value = Scalar | ArrayValue | TupleValue | RangeValue | Zipped | Static | Method
+Value = Scalar | ArrayValue | TupleValue | RangeValue | Stepped | Zipped | Static | Method
 
 
 def integer(value: int) -> Scalar:

@@ -10,6 +10,8 @@ import tilewright as tw
 from . import (
     cases,
     form_functions,
+    gathering_functions,
+    local_functions,
     npbench_functions,
     other_functions,
     random_functions,
@@ -19,6 +21,7 @@ from .comparison import by_interpreter, by_kernel, by_python, same
 
 # They enter their functions.
 assert npbench_functions and other_functions and form_functions and while_functions
+assert local_functions and gathering_functions
 
 
 @pytest.mark.parametrize("name", cases.CASES)

@@ -28,6 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import tree
+from .rewriting import rewritten
 
 __all__ = ["LIMIT", "bounded"]
 
@@ -217,50 +218,9 @@ def _substituted(
 ) -> tuple[tree.Statement, ...]:
     """The statements with a value in place of an iterator."""
 
-    def expression(part: tree.Expression) -> tree.Expression:
-        match part:
-            case tree.Variable() if part.name == name:
-                return value if part.dtype == value.dtype else tree.Convert(value, part.dtype)
-            case tree.Read():
-                return replace(part, subscripts=tuple(map(expression, part.subscripts)))
-            case tree.Operation():
-                return replace(part, operands=tuple(map(expression, part.operands)))
-            case tree.Convert():
-                return replace(part, value=expression(part.value))
-            case tree.Call():
-                return replace(part, arguments=tuple(map(expression, part.arguments)))
-            case tree.Select():
-                return replace(
-                    part,
-                    condition=expression(part.condition),
-                    if_true=expression(part.if_true),
-                    if_false=expression(part.if_false),
-                )
-        return part
+    def change(part: tree.Expression) -> tree.Expression | None:
+        if isinstance(part, tree.Variable) and part.name == name:
+            return value if part.dtype == value.dtype else tree.Convert(value, part.dtype)
+        return None
 
-    def statement(one: tree.Statement) -> tree.Statement:
-        match one:
-            case tree.Assign():
-                target = expression(one.target)
-                assert isinstance(target, tree.Read)
-                return replace(one, target=target, value=expression(one.value))
-            case tree.For():
-                body = _substituted(one.body, name, value)
-                return replace(
-                    one, start=expression(one.start), stop=expression(one.stop), body=body
-                )
-            case tree.While():
-                body = _substituted(one.body, name, value)
-                return replace(one, condition=expression(one.condition), body=body)
-            case tree.If():
-                return replace(
-                    one,
-                    condition=expression(one.condition),
-                    body=_substituted(one.body, name, value),
-                    otherwise=_substituted(one.otherwise, name, value),
-                )
-            case tree.Assume():
-                return replace(one, condition=expression(one.condition))
-        return one
-
-    return tuple(map(statement, statements))
+    return rewritten(statements, change)

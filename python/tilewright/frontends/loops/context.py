@@ -35,7 +35,7 @@ from .indices import constant_of, is_pure, linear, literal, simplified
 from .kinds import BOOL, INT64, Kind, join, loop_types
 from .signatures import RESERVED
 from .sources import Source
-from .values import ArrayValue, Scalar, TupleValue, Value, converted
+from .values import ArrayValue, Chosen, Scalar, TupleValue, Value, converted
 
 __all__ = ["Context", "Frame", "Storage"]
 
@@ -300,6 +300,8 @@ class Context:
                 return f"an array of {value.dtype} with {len(value.shape)} dimensions"
             case TupleValue():
                 return "a tuple"
+            case Chosen():
+                return "an array at a mask, whose length depends on data"
         found = getattr(value, "value", value)
         return getattr(found, "__name__", None) or type(found).__name__
 

@@ -23,6 +23,7 @@ from .operators import Operators
 from .subscripts import Subscripts
 from .values import (
     ArrayValue,
+    Chosen,
     Method,
     Scalar,
     Static,
@@ -209,6 +210,12 @@ class Expressions(Operators, Subscripts):
                 return self.constant(attribute, node)
             case ArrayValue():
                 return self.array_attribute(value, node)
+            case Chosen() if node.attr == "size":
+                return self.count_of(value, node)
+            case Chosen() if node.attr == "shape":
+                return TupleValue((self.count_of(value, node),))
+            case Chosen() if node.attr in ("sum", "prod", "min", "max", "mean", "any", "all"):
+                return Method(value, node.attr)
             case Scalar() if node.attr == "dtype":
                 return Static(value.kind.dtype)
             case Scalar() if node.attr in ("real", "imag") and value.kind.dtype.kind == "c":
@@ -331,4 +338,9 @@ class Expressions(Operators, Subscripts):
             return integer(len(value.parts))
         if isinstance(value, ArrayValue) and value.shape:
             return Scalar(value.shape[0], INT)
+        if isinstance(value, Chosen):
+            return self.count_of(value, node)
         self.refuse(node, f"{self.described(value)} has no length")
+
+    def count_of(self, chosen: Chosen, node: ast.AST) -> Scalar:
+        raise NotImplementedError

@@ -22,7 +22,17 @@ from .indices import constant_of, is_pure, linear, literal, subtract
 from .kinds import BOOL, FLOAT, INT, INT64, Kind
 from .numpy_functions import OUTSIDE
 from .parallel_range import prange
-from .values import ArrayValue, Method, RangeValue, Scalar, Static, TupleValue, Value, converted
+from .values import (
+    ArrayValue,
+    Chosen,
+    Method,
+    RangeValue,
+    Scalar,
+    Static,
+    TupleValue,
+    Value,
+    converted,
+)
 
 __all__ = ["Library"]
 
@@ -220,7 +230,7 @@ class Library(Calls):
 
     def _extremum(self, largest: bool, values: list[Value], node: ast.AST) -> Value:
         """Python's min and max: the first of those that no other is smaller, or larger, than."""
-        if len(values) == 1 and isinstance(values[0], ArrayValue):
+        if len(values) == 1 and isinstance(values[0], ArrayValue | Chosen):
             return self.reduction("max" if largest else "min", values[0], _NONE, False, node)
         if len(values) == 1 and isinstance(values[0], TupleValue):
             values = list(values[0].parts)
@@ -509,6 +519,9 @@ class Library(Calls):
     ) -> Value:
         """array.name(...)."""
         array, name = method.array, method.name
+        if isinstance(array, Chosen):
+            axis, keep = self._take("axis keepdims", values, keywords, node)
+            return self.reduction(name, array, axis or _NONE, self._flag(keep, node), node)
         if not array.shape and name in ("conj", "conjugate", "item") and not values:
             number = Scalar(array.element(()), array.kind)
             if name == "item":

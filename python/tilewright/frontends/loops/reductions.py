@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from .kinds import BOOL, INT, STRONG_BOOL, Kind, loop_types
 from .statements import Statements
 from .values import (
     ArrayValue,
+    Chosen,
     Scalar,
     Static,
     TupleValue,
@@ -49,6 +51,10 @@ class Reductions(Statements):
         """`array.sum(axis)` and its like."""
         if isinstance(array, Scalar):
             return array
+        if isinstance(array, Chosen):
+            if keepdims or not (isinstance(axis, Static) and axis.value is None):
+                self.refuse(node, f"{name} of {self.described(array)}, along an axis")
+            return self._of_chosen(name, array, node)
         if not isinstance(array, ArrayValue):
             self.refuse(node, f"{name} of {self.described(array)}")
         axes = self.axes_of(axis, len(array.shape), node)
@@ -80,6 +86,32 @@ class Reductions(Statements):
         if outer:
             return replace(memory, fresh=True)
         return Scalar(memory.element(()), Kind(dtype))
+
+    def _of_chosen(self, name: str, chosen: Chosen, node: ast.AST) -> Value:
+        """A reduction of what a mask chooses: of all, with what changes nothing in place of the others."""
+        array, mask = chosen.array, chosen.mask
+        if name == "mean":
+            if array.dtype.kind in "biu":
+                cast = self.cast(array, Kind(np.dtype(np.float64)), node)
+                assert isinstance(cast, ArrayValue)
+                array = cast
+            total = self._of_chosen("sum", Chosen(array, mask), node)
+            return self.binary(ast.Div(), total, self.count_of(chosen, node), node)
+        array, dtype = self._typed(name, array, node)
+        other = _number(_nothing(name, dtype), dtype)
+
+        def make(test: Expression, value: Expression) -> Expression:
+            return Select(test, value, other, dtype)
+
+        return self.reduction(
+            name, self.apply((mask, array), make, Kind(dtype), node), _ALL, False, node
+        )
+
+    def count_of(self, chosen: Chosen, node: ast.AST) -> Scalar:
+        """How many elements a mask chooses."""
+        count = self.reduction("sum", chosen.mask, _ALL, False, node)
+        assert isinstance(count, Scalar)
+        return Scalar(count.expression, INT)
 
     def axes_of(self, axis: Value, rank: int, node: ast.AST) -> list[int]:
         """The axes that `axis=` names; all of them for None."""
@@ -216,5 +248,20 @@ class Reductions(Statements):
         return self.apply((condition, if_true, if_false), make, Kind(dtype), node)
 
 
-def _number(value: int, dtype: np.dtype) -> Literal:
+_ALL = Static(None)
+
+
+def _nothing(name: str, dtype: np.dtype) -> Any:
+    """What changes no result."""
+    if name in ("min", "max"):
+        if dtype.kind == "b":
+            return name == "min"
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            return int(limits.max if name == "min" else limits.min)
+        return np.inf if name == "min" else -np.inf
+    return {"prod": 1, "all": 1}.get(name, 0)
+
+
+def _number(value: Any, dtype: np.dtype) -> Literal:
     return Literal(bool(value) if dtype.kind == BOOL.dtype.kind else value, dtype)

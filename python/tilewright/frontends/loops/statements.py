@@ -34,6 +34,7 @@ from .loop_statements import LoopStatements
 from .masks import Masks
 from .values import (
     ArrayValue,
+    Chosen,
     Scalar,
     TupleValue,
     Value,
@@ -202,6 +203,8 @@ class Statements(Masks, LoopStatements):
                     self.frame.bindings[web] = value
                     return
             elif not isinstance(value, ArrayValue):
+                if isinstance(value, Chosen):
+                    value = self.kept_chosen(value, node)
                 self.frame.bindings[web] = value
                 return
             elif value.fresh:

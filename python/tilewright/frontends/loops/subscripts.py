@@ -43,17 +43,16 @@ class Subscripts(Context):
         if isinstance(chosen, ArrayValue) and chosen.dtype.kind == "b":
             if self.is_current_mask(chosen):
                 return value
-            self.refuse(
-                node,
-                "an array at a mask, whose length depends on data",
-                "use np.where, a mask on both sides of an assignment, or a loop",
-            )
+            return self.chosen(value, chosen, node)
         view = self.indexed(value, node)
         if view.shape:
             return replace(view, place=None) if view.gathered else view
         if value.uninitialised:
             self.refuse(node, "the elements of np.empty have no values yet", "name the array first")
         return Scalar(view.element(()), view.kind)
+
+    def chosen(self, array: ArrayValue, mask: ArrayValue, node: ast.AST) -> Value:
+        raise NotImplementedError
 
     def is_current_mask(self, mask: ArrayValue) -> bool:
         raise NotImplementedError

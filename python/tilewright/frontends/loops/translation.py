@@ -22,7 +22,7 @@ from .indices import NOWHERE, literal
 from .kinds import BOOL, INT64, Kind
 from .library import Library
 from .signatures import ArraySlot, ConstantSlot, NumberSlot, ParameterSlot, Signature
-from .values import ArrayValue, Scalar, Static, TupleValue, Value, converted
+from .values import ArrayValue, Chosen, Scalar, Static, TupleValue, Value, converted
 
 __all__ = ["Result", "Translated", "Translation"]
 
@@ -162,7 +162,7 @@ class Translation(Library):
         webs = self.frame.webs
         array = isinstance(value, ArrayValue)
         fixed = web in (webs.once | webs.renamed if array else webs.single)
-        if fixed or isinstance(value, Static | TupleValue):
+        if fixed or isinstance(value, Static | TupleValue | Chosen):
             self.frame.bindings[web] = value
         elif isinstance(value, Scalar):
             kind, _ = self.remembered((self.frame.key, web), value.kind, None)

@@ -19,6 +19,7 @@ from .kinds import INT, Kind
 
 __all__ = [
     "ArrayValue",
+    "Chosen",
     "Method",
     "RangeValue",
     "Scalar",
@@ -78,6 +79,14 @@ class ArrayValue:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """`A[mask]`, whose length data decide: what is made of its elements, and which are there."""
+
+    array: ArrayValue
+    mask: ArrayValue
+
+
+@dataclass(frozen=True)
 class TupleValue:
     """A tuple whose parts are known one by one."""
 
@@ -122,11 +131,11 @@ class Static:
 class Method:
     """`A.sum`: a method of an array, before its call."""
 
-    array: ArrayValue
+    array: ArrayValue | Chosen
     name: str
 
 
-Value = Scalar | ArrayValue | TupleValue | RangeValue | Stepped | Zipped | Static | Method
+Value = Scalar | Chosen | ArrayValue | TupleValue | RangeValue | Stepped | Zipped | Static | Method
 
 
 def integer(value: int) -> Scalar:

@@ -12,6 +12,7 @@ from . import (
     form_functions,
     gathering_functions,
     local_functions,
+    masked_functions,
     npbench_functions,
     other_functions,
     random_functions,
@@ -21,7 +22,7 @@ from .comparison import by_interpreter, by_kernel, by_python, same
 
 # They enter their functions.
 assert npbench_functions and other_functions and form_functions and while_functions
-assert local_functions and gathering_functions
+assert local_functions and gathering_functions and masked_functions
 
 
 @pytest.mark.parametrize("name", cases.CASES)

@@ -189,7 +189,12 @@ class Reductions(Statements):
         for value in (left, right):
             if not isinstance(value, ArrayValue) or not value.shape:
                 self.refuse(node, "@ takes vectors and matrices", "use * for numbers")
-            arrays.append(value if value.base else self.materialised(value, "operand", node))
+            arrays.append(value)
+        if any(len(each.shape) > 1 for each in arrays):  # each element is needed more than once
+            arrays = [
+                each if each.base or each.gathered else self.materialised(each, "operand", node)
+                for each in arrays
+            ]
         a, b = arrays
         dtype = loop_types(np.multiply, (a.kind, b.kind))[-1]
         if dtype.kind == "b":

@@ -237,6 +237,8 @@ class Statements(Masks, LoopStatements):
         if not isinstance(place, Storage):
             place = Storage(self.new_array(web, kind.dtype, (), node), kind)
             self.frame.bindings[web] = place
+            if web in self.frame.webs.single:
+                self.fixed.add(place.name)
         where = self.read(place.name, (), place.kind.dtype, target)
         self.assign(where, converted(value.expression, place.kind.dtype, value.kind.dtype), node)
 
@@ -269,7 +271,7 @@ class Statements(Masks, LoopStatements):
         """A name for a view is right if neither its place nor its array is given anew."""
         assert value.place is not None
         probe = tuple(Variable("", INT64) for _ in value.shape)
-        if not all(map(is_pure, value.place(probe).subscripts)):
+        if not all(map(self.is_fixed, value.place(probe).subscripts)):
             self.refuse(
                 node, "a name for a part of an array whose place depends on data", "write it out"
             )

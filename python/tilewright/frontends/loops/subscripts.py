@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..tree import Expression, Operation, Read, Select
-from .context import Context
-from .indices import add, constant_of, literal, multiply, subtract
+from .data_slices import DataSlices
+from .indices import add, constant_of, is_pure, literal, multiply, subtract
 from .kinds import BOOL, INT64
 from .values import ArrayValue, Scalar, Static, TupleValue, Value, broadcast_indices
 
@@ -26,7 +26,7 @@ Axis = Callable[[tuple[Expression, ...]], Expression]
 _MAY_BE_MASKS = (ast.Name, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 
 
-class Subscripts(Context):
+class Subscripts(DataSlices):
     """Subscripts and slices."""
 
     def subscript(self, value: Value, node: ast.Subscript) -> Value:
@@ -104,6 +104,12 @@ class Subscripts(Context):
                 room.append(space)
             else:
                 value = self.expression(item)
+                if not is_pure(extent):
+                    self.refuse(
+                        item,
+                        "an element of a slice whose bounds data decide",
+                        "subscript the array itself",
+                    )
                 if isinstance(value, ArrayValue):
                     self._require_integers(value, item)
                     if not gathered:
@@ -231,18 +237,31 @@ class Subscripts(Context):
                 self.refuse(item.step, "the step of a slice must be a number other than 0")
             step = known
         lower = None if item.lower is None else self._bound(item.lower, extent)
-        upper = None if item.upper is None else self._bound(item.upper, extent)
+        least = literal(0) if lower is None else lower
+        upper = None if item.upper is None else self._bound(item.upper, extent, least)
+        of_data = not all(is_pure(each) for each in (lower, upper) if each is not None)
+        if of_data and step != 1:
+            self.refuse(item, "a step of a slice whose bounds data decide", "write a loop")
         if step > 0:
-            start = literal(0) if lower is None else lower
+            start = least
             stop = extent if upper is None else upper
+            if of_data:
+                if upper is not None and is_pure(upper):
+                    stop = self.data_bound(upper, extent, start, item)
+                return start, subtract(stop, start), 1
             return start, self._count(subtract(stop, start), step, item), step
         start = add(extent, literal(-1)) if lower is None else lower
         stop = literal(-1) if upper is None else upper
         return start, self._count(subtract(start, stop), -step, item), step
 
-    def _bound(self, node: ast.expr, extent: Expression) -> Expression:
-        """A bound of a slice. NumPy cuts it off at the array's ends: that must not be needed."""
+    def _bound(
+        self, node: ast.expr, extent: Expression, least: Expression | None = None
+    ) -> Expression:
+        """A bound of a slice. NumPy cuts it off at the array's ends: that must not be needed, unless
+        data decide about it."""
         index = self.as_index(self.expression(node), node, "a bound of a slice")
+        if not is_pure(index):
+            return self.data_bound(index, extent, literal(0) if least is None else least, node)
         number = constant_of(index)
         if number is not None and number < 0:
             index = add(extent, index)

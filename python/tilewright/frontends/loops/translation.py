@@ -84,6 +84,7 @@ class Translation(Library):
             raise TranslationError(
                 f"the types of {self.name}'s variables do not settle; convert them explicitly"
             )
+        self.check_unchanged(tuple(body))
         location = function.source.location(function.source.tree)
         names = [slot.name for slot in signature.slots if isinstance(slot, ArraySlot | NumberSlot)]
         names = list(dict.fromkeys(names))

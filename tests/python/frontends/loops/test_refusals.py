@@ -44,6 +44,8 @@ REFUSED = [
     ("A[0] = unknown", "'unknown' is not defined", 2, 12),
     ("A[0] = GLOBAL_ARRAY[0]", "an array that is no argument", 2, 12),
     ("A[0] = np.linalg.det(A)", "the function det is not translated", 2, 12),
+    ("k = int(A[0])\nB = A[:k]\nA[0] = B[1]", "an element of a slice whose bounds data decide", 4, 14),
+    ("I = (A * 3).astype(int)\nA[I[0]:I[1]] = 0\nI[0] = 2", "a slice is read from I, which", 3, 7),
     ("B = A + A[A > 0]", "an array at a mask, whose length depends on data", 2, 9),
     ("B = np.cumsum(A[A > 0])", "an array at a mask, whose length depends on data", 0, 0),
     ("for x in A[A > 0]:\n    A[0] = x", "an array at a mask, whose length depends on data", 2, 14),

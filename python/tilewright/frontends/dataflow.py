@@ -364,6 +364,11 @@ class _Maker:
         """Runs a loop in parallel, with what is local to an iteration private to it."""
         arrays = {one.name: one.target.array for one in self.scanned.statements}
         outside = {array for one, array in arrays.items() if one not in inside}
+        for statement in self.scanned.statements:
+            if statement.name not in inside:
+                conditions = (guard.condition for guard in statement.guards)
+                for part in (statement.value, *conditions):
+                    outside.update(read.array for read in tree.reads_of(part))
         own = [
             one for one in inside if self.arrays[arrays[one]].local and arrays[one] not in outside
         ]

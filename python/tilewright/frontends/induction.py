@@ -46,6 +46,7 @@ from .polynomials import (
     scaled,
     tree_of,
 )
+from .rewriting import with_parts
 
 __all__ = ["with_counters_known"]
 
@@ -360,7 +361,7 @@ class _Pass:
         def changed(part: tree.Expression) -> tree.Expression:
             if isinstance(part, tree.Read) and not part.subscripts and part.array in known:
                 return self.written(known[part.array].of, _INDEX, part.location)
-            return tree.with_parts(part, changed)
+            return with_parts(part, changed)
 
         found = polynomial(changed(expression), index)
         if found is None:
@@ -401,7 +402,7 @@ class _Pass:
 
         def changed(part: tree.Expression) -> tree.Expression:
             if not isinstance(part, tree.Read):
-                return tree.with_parts(part, changed)
+                return with_parts(part, changed)
             if part.subscripts:
                 subscripts = tuple(self.index(each, known, facts) for each in part.subscripts)
                 return replace(part, subscripts=subscripts)

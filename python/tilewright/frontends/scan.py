@@ -18,6 +18,7 @@ from . import tree
 from .affine import Affine, Scope, affine_of, compared, condition_of, divided, remainder
 from .names import Names
 from .refusals import refuse
+from .rewriting import with_parts
 
 __all__ = [
     "BoundsOfData",
@@ -480,34 +481,18 @@ def _at_elements(
 ) -> tree.Expression:
     """The value with reads of the element that is written, A[g] in A[g] = A[g] + 1, as A[x]."""
 
-    def rewritten(part: tree.Expression) -> tree.Expression:
-        return _at_elements(part, array, chosen)
-
-    match expression:
-        case tree.Read():
-            subscripts = tuple(rewritten(subscript) for subscript in expression.subscripts)
-            if expression.array == array:
-                subscripts = tuple(
-                    chosen.get((axis, plain(given)), made)
-                    for axis, (given, made) in enumerate(
-                        zip(expression.subscripts, subscripts, strict=True)
-                    )
-                )
-            return replace(expression, subscripts=subscripts)
-        case tree.Operation():
-            return replace(expression, operands=tuple(map(rewritten, expression.operands)))
-        case tree.Call():
-            return replace(expression, arguments=tuple(map(rewritten, expression.arguments)))
-        case tree.Convert():
-            return replace(expression, value=rewritten(expression.value))
-        case tree.Select():
-            return replace(
-                expression,
-                condition=rewritten(expression.condition),
-                if_true=rewritten(expression.if_true),
-                if_false=rewritten(expression.if_false),
-            )
-    return expression
+    made = with_parts(expression, lambda part: _at_elements(part, array, chosen))
+    if not isinstance(expression, tree.Read) or not isinstance(made, tree.Read):
+        return made
+    if expression.array != array:
+        return made
+    subscripts = tuple(
+        chosen.get((axis, plain(given)), subscript)
+        for axis, (given, subscript) in enumerate(
+            zip(expression.subscripts, made.subscripts, strict=True)
+        )
+    )
+    return replace(made, subscripts=subscripts)
 
 
 def _range(name: str, start: Affine, stop: Affine, step: int) -> tuple[list[str], str]:

@@ -10,8 +10,8 @@ RT-0457, sections 3.2 to 3.4); affine parts are found by whoever reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -43,8 +43,6 @@ __all__ = [
     "plain",
     "reads_of",
     "walk",
-    "with_expressions",
-    "with_parts",
 ]
 
 
@@ -321,57 +319,3 @@ def walk(statements: tuple[Statement, ...]) -> Iterator[Statement]:
             case If():
                 yield from walk(statement.body)
                 yield from walk(statement.otherwise)
-
-
-def with_parts(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The expression with its operands changed; it does not go into them."""
-    match expression:
-        case Read():
-            return replace(expression, subscripts=tuple(map(change, expression.subscripts)))
-        case Operation():
-            return replace(expression, operands=tuple(map(change, expression.operands)))
-        case Convert():
-            return replace(expression, value=change(expression.value))
-        case Select():
-            return replace(
-                expression,
-                condition=change(expression.condition),
-                if_true=change(expression.if_true),
-                if_false=change(expression.if_false),
-            )
-        case Call():
-            return replace(expression, arguments=tuple(map(change, expression.arguments)))
-    return expression
-
-
-def with_expressions(
-    statements: tuple[Statement, ...], change: Callable[[Expression], Expression]
-) -> tuple[Statement, ...]:
-    """The statements, inner ones too, with each expression that stands in one changed. `change` gets a
-    target as the read that it is, and gives a read for it."""
-
-    def changed(statement: Statement) -> Statement:
-        match statement:
-            case Assign():
-                target = change(statement.target)
-                assert isinstance(target, Read)
-                return replace(statement, target=target, value=change(statement.value))
-            case For():
-                start, stop = change(statement.start), change(statement.stop)
-                body = with_expressions(statement.body, change)
-                return replace(statement, start=start, stop=stop, body=body)
-            case While():
-                body = with_expressions(statement.body, change)
-                return replace(statement, condition=change(statement.condition), body=body)
-            case If():
-                return replace(
-                    statement,
-                    condition=change(statement.condition),
-                    body=with_expressions(statement.body, change),
-                    otherwise=with_expressions(statement.otherwise, change),
-                )
-            case Assume():
-                return replace(statement, condition=change(statement.condition))
-        return statement
-
-    return tuple(map(changed, statements))

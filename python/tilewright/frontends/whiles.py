@@ -28,6 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import tree
+from .rewriting import rewritten
 
 __all__ = ["LIMIT", "bounded"]
 
@@ -221,9 +222,9 @@ def _substituted(
 ) -> tuple[tree.Statement, ...]:
     """The statements with a value in place of an iterator."""
 
-    def changed(part: tree.Expression) -> tree.Expression:
+    def change(part: tree.Expression) -> tree.Expression | None:
         if isinstance(part, tree.Variable) and part.name == name:
             return value if part.dtype == value.dtype else tree.Convert(value, part.dtype)
-        return tree.with_parts(part, changed)
+        return None
 
-    return tree.with_expressions(statements, changed)
+    return rewritten(statements, change)

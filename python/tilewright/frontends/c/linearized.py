@@ -25,6 +25,7 @@ from ..polynomials import (
     quotient,
     tree_of,
 )
+from ..rewriting import with_expressions, with_parts
 from ..tree import Expression, For, If, Read, Statement, Variable
 from .values import as_index
 
@@ -182,7 +183,7 @@ def _rewritten(
     """The program with the subscripts of the array split, and the array's new shape."""
 
     def split(part: Expression) -> Expression:
-        read = tree.with_parts(part, split)
+        read = with_parts(part, split)
         if not isinstance(read, Read) or read.array != name:
             return read
         rest = polynomial(read.subscripts[0], index=True)
@@ -196,7 +197,7 @@ def _rewritten(
 
     arrays = dict(program.arrays)
     arrays[name] = replace(arrays[name], shape=shape)
-    return replace(program, arrays=arrays, body=tree.with_expressions(program.body, split))
+    return replace(program, arrays=arrays, body=with_expressions(program.body, split))
 
 
 def _expression(program: tree.Program, polynomial: Polynomial, read: Read) -> Expression:

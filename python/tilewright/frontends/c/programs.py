@@ -17,6 +17,7 @@ from pycparser import c_ast
 from .. import tree
 from ..induction import with_counters_known
 from ..polynomials import affine_index
+from ..rewriting import with_parts
 from ..tree import Expression, Kill, Literal, Location, Operation, Statement, Variable, plain
 from .bounds import with_bounds
 from .c_types import (
@@ -395,7 +396,7 @@ class _Translation(Inlining):
 
     def _rounded_down(self, extent: Expression) -> Expression:
         """The size of `x[n / 2]`, where n is asked at the call not to be negative, as every size is."""
-        made = tree.with_parts(extent, self._rounded_down)
+        made = with_parts(extent, self._rounded_down)
         if not isinstance(made, Operation) or made.name != "truncated_divide":
             return made
         divided, by = made.operands

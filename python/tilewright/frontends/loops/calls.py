@@ -16,17 +16,35 @@ import numpy as np
 from ..tree import Expression, Literal, Operation
 from .functions import Loops
 from .indices import add, literal, multiply, same, subtract
+from .joins import JOINING, Joins
 from .kinds import COMPLEX, INT, INT64, Kind
 from .numpy_functions import WRITTEN
-from .reductions import Reductions
 from .shapes import Shapes
-from .values import ArrayValue, RangeValue, Scalar, TupleValue, Value, Zipped
+from .values import (
+    ArrayValue,
+    RangeValue,
+    Scalar,
+    Static,
+    Stepped,
+    TupleValue,
+    Value,
+    Zipped,
+    broadcast_indices,
+    converted,
+)
 
 __all__ = ["Calls"]
 
 _METHODS = {
     "var": np.var, "std": np.std, "trace": np.trace, "argmax": np.argmax, "argmin": np.argmin,
-    "cumsum": np.cumsum,
+    "cumsum": np.cumsum, "cumprod": np.cumprod, "ptp": np.ptp, "repeat": np.repeat,
+    "swapaxes": np.swapaxes, "diagonal": np.diag, "nonzero": np.nonzero, "sort": np.sort,
+    "argsort": np.argsort,
+}  # fmt: skip
+
+
+_AT: dict[np.ufunc, str] = {
+    np.add: "+", np.subtract: "-", np.multiply: "*", np.minimum: "minimum", np.maximum: "maximum",
 }  # fmt: skip
 
 
@@ -35,7 +53,7 @@ def _loop_function(function: Any) -> Any:
     return types.SimpleNamespace(py_func=function, __tilewright_loops__=Loops(function))
 
 
-class Calls(Reductions, Shapes):
+class Calls(Joins, Shapes):
     """Calls of other functions."""
 
     def other_call(
@@ -50,12 +68,19 @@ class Calls(Reductions, Shapes):
             return self.call_function(_loop_function(written), values, keywords, node)
         if target in (np.array, np.asarray):
             return self._array(values, keywords, node)
+        if target in JOINING:
+            axis = values[1] if len(values) > 1 else keywords.get("axis")
+            if keywords.keys() - {"axis"} or len(values) > 2:
+                self.refuse(node, f"np.{target.__name__} takes arrays and axis= here")
+            return self.joined(target, values, axis, node)
         if target is np.ndarray:
             return self.other_call_of_empty(values, keywords, node)
         if getattr(target, "__name__", "") == "outer" and isinstance(
             getattr(target, "__self__", None), np.ufunc
         ):
             return self._outer_of(target.__self__, values, node)
+        if isinstance(getattr(target, "__self__", None), np.ufunc) and target.__name__ == "at":
+            return self.scattered(target.__self__, values, node)
         if target in (builtins.enumerate, builtins.zip, builtins.reversed):
             return self._iterated_over(target, values, keywords, node)
         if keywords and target is not np.flip:
@@ -63,6 +88,8 @@ class Calls(Reductions, Shapes):
         if target is np.flip and values:
             axis = values[1] if len(values) > 1 else keywords.get("axis")
             return self.reversed_array(values[0], axis, node)
+        if target in (np.transpose, np.swapaxes) and isinstance(values[0], ArrayValue):
+            return self._axes_moved(target, values, node)
         if target is np.reshape and len(values) == 2:
             return self.reshaped(values[0], values[1], node)
         if target is np.ravel and len(values) == 1:
@@ -74,6 +101,28 @@ class Calls(Reductions, Shapes):
         if target is builtins.complex and 1 <= len(values) <= 2:
             return self._complex(values, node)
         return None
+
+    def _axes_moved(self, target: Any, values: list[Value], node: ast.AST) -> Value | None:
+        """np.transpose(a, axes) and np.swapaxes(a, one, other)."""
+        array = values[0]
+        assert isinstance(array, ArrayValue)
+        rank = len(array.shape)
+        if target is np.transpose and len(values) == 2:
+            order = self.axes_listed(values[1], rank, node)
+        elif target is np.swapaxes and len(values) == 3:
+            one, other = self.axes_listed(TupleValue((values[1], values[2])), rank, node)
+            order = list(range(rank))
+            order[one], order[other] = other, one
+        else:
+            return None
+        if sorted(order) != list(range(rank)):
+            self.refuse(node, "the axes of transpose must be numbers, each once")
+        return self.transposed(array, order)
+
+    def axes_listed(self, value: Value, rank: int, node: ast.AST) -> list[int]:
+        """Axes in the order in which they are given."""
+        parts = value.parts if isinstance(value, TupleValue) else (value,)
+        return [self.axes_of(part, rank, node)[0] for part in parts]
 
     def other_call_of_empty(
         self, values: list[Value], keywords: dict[str, Value], node: ast.Call
@@ -97,6 +146,8 @@ class Calls(Reductions, Shapes):
         """array.name(...)"""
         if name in _METHODS:
             return self.other_call(_METHODS[name], [array, *values], keywords, node)
+        if name == "clip":
+            return self.call_of(np.clip, [array, *values], keywords, node)
         if name == "reshape" and values and not keywords:
             wanted = values[0] if len(values) == 1 else TupleValue(tuple(values))
             return self.reshaped(array, wanted, node)
@@ -134,6 +185,36 @@ class Calls(Reductions, Shapes):
             (*column.shape, one), (*column.room, one), column.dtype, lambda i: element(i[:1])
         )
         return self.call_of(ufunc, [tall, values[1]], {}, node)
+
+    def scattered(self, ufunc: np.ufunc, values: list[Value], node: ast.Call) -> Value:
+        """np.add.at(array, subscripts, values): one element after the other."""
+        if len(values) != 3 or ufunc not in _AT:
+            self.refuse(node, f"np.{ufunc.__name__}.at is not translated here", "write a loop")
+        array, chosen, value = values
+        parts = chosen.parts if isinstance(chosen, TupleValue) else (chosen,)
+        if not isinstance(array, ArrayValue) or array.place is None:
+            self.refuse(node, "what changes must be an array with a name")
+        if not all(isinstance(part, ArrayValue) for part in parts):
+            self.refuse(node, "the subscripts must be arrays of integers", "write A[i] += ...")
+        view = self.gathered_view(array, parts, node)  # type: ignore[arg-type]
+        if isinstance(value, ArrayValue):
+            value = self.in_memory(value, node)
+        elif isinstance(value, Scalar):
+            value = self.kept(value, node)
+        self.require_numbers((value,), node)
+        assert isinstance(value, Scalar | ArrayValue) and view.place is not None
+        dtype, make = self.operation(_AT[ufunc], ufunc, (view, value), node)
+        if not np.can_cast(dtype, array.dtype, "same_kind"):
+            self.refuse(node, f"the result is {dtype}, the array {array.dtype}")
+        with self.loops(view.shape, node) as indices:
+            place = view.place(indices)
+            right = (
+                value.element(broadcast_indices(value.shape, indices))
+                if isinstance(value, ArrayValue)
+                else value.expression
+            )
+            self.assign(place, converted(make(place, right), array.dtype, dtype), node)
+        return Static(None)
 
     def _complex(self, values: list[Value], node: ast.AST) -> Value:
         self.require_numbers(values, node)
@@ -195,6 +276,9 @@ class Calls(Reductions, Shapes):
         """The value of an iteration."""
         if isinstance(value, RangeValue):
             return Scalar(add(value.start, multiply(index, value.step)), INT)
+        if isinstance(value, Stepped):
+            steps = Operation("*", (index, value.step), INT64, self.at(node))
+            return Scalar(add(value.start, steps), INT)
         if isinstance(value, Zipped):
             return TupleValue(tuple(self.value_at(each, index, node) for each in value.parts))
         assert isinstance(value, ArrayValue)

@@ -31,11 +31,11 @@ from ..tree import (
     Variable,
 )
 from .definitions import Webs
-from .indices import constant_of, is_pure, linear, literal, simplified
+from .indices import Linear, add, constant_of, is_pure, linear, literal, simplified, subtract
 from .kinds import BOOL, INT64, Kind, join, loop_types
 from .signatures import RESERVED
 from .sources import Source
-from .values import ArrayValue, Scalar, TupleValue, Value, converted
+from .values import ArrayValue, Chosen, Scalar, TupleValue, Value, converted
 
 __all__ = ["Context", "Frame", "Storage"]
 
@@ -98,6 +98,9 @@ class Context:
         self.loop_labels: dict[str, int] = {}
         self.nonnegative: set[str] = set()  # parameters and iterators that are never below 0
         self.cases: dict[Location, int] = {}  # the number of cases of each of these loops
+        self.bounds: dict[tuple[object, ...], tuple[list[Statement], Expression]] = {}
+        self.fixed: set[str] = set()  # variables that are given once
+        self.unchanged: dict[str, Location] = {}  # arrays that must not change, and why
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps
         self.pure_only = ""  # why no statement may be added now
@@ -189,13 +192,15 @@ class Context:
         """A nest of loops over a box; what is made within is its body."""
         iterators = [Variable(self.fresh(f"i{axis}"), INT64) for axis in range(len(extents))]
         self.nonnegative.update(each.name for each in iterators)
+        begins = [_begin(extent) for extent in extents]
         with self.collected() as body:
-            yield tuple(iterators)
+            yield tuple(map(subtract, iterators, begins))
         statements = tuple(body)
-        for iterator, extent in reversed(list(zip(iterators, extents, strict=True))):
+        for iterator, extent, begin in reversed(list(zip(iterators, extents, begins, strict=True))):
             label = self.loop_label(iterator.name)
             where = self.at(node)
-            statements = (For(iterator, literal(start), extent, 1, statements, label, where),)
+            first, stop = add(begin, literal(start)), add(begin, extent)
+            statements = (For(iterator, first, stop, 1, statements, label, where),)
         for statement in statements:
             self.emit(statement, node)
 
@@ -300,6 +305,8 @@ class Context:
                 return f"an array of {value.dtype} with {len(value.shape)} dimensions"
             case TupleValue():
                 return "a tuple"
+            case Chosen():
+                return "an array at a mask, whose length depends on data"
         found = getattr(value, "value", value)
         return getattr(found, "__name__", None) or type(found).__name__
 
@@ -340,3 +347,13 @@ class Context:
                     node, f"the Python integer {expression.value} is out of range for {dtype}"
                 )
         return expression
+
+
+def _begin(extent: Expression) -> Expression:
+    """Where a loop of so many turns begins: at 0, or where a slice does whose bounds data decide."""
+    if is_pure(extent):
+        return literal(0)
+    terms = linear(extent).terms.items()
+    return Linear(
+        0, {key: (-count, term) for key, (count, term) in terms if count < 0}
+    ).expression()

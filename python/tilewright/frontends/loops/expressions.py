@@ -23,6 +23,7 @@ from .operators import Operators
 from .subscripts import Subscripts
 from .values import (
     ArrayValue,
+    Chosen,
     Method,
     Scalar,
     Static,
@@ -55,8 +56,8 @@ _FIXED = ("math", "numpy", "tilewright")
 """Modules whose constants are constants."""
 
 
-def _is_outer(found: object, name: str) -> bool:
-    return isinstance(found, np.ufunc) and name == "outer"
+def _is_of_ufunc(found: object, name: str) -> bool:
+    return isinstance(found, np.ufunc) and name in ("outer", "at")
 
 
 class Expressions(Operators, Subscripts):
@@ -69,7 +70,7 @@ class Expressions(Operators, Subscripts):
             case ast.Name():
                 return self.name_value(node)
             case ast.Tuple() | ast.List():
-                return TupleValue(tuple(self.expression(each) for each in node.elts))
+                return TupleValue(tuple(part for each in node.elts for part in self._parts(each)))
             case ast.BinOp():
                 left, right = self.expression(node.left), self.expression(node.right)
                 if isinstance(node.op, ast.MatMult):
@@ -91,6 +92,15 @@ class Expressions(Operators, Subscripts):
                 return self.call(node)
         what, way_out = _WAYS_OUT.get(type(node), (f"{type(node).__name__}", ""))
         self.refuse(node, f"{what} is not translated", way_out)
+
+    def _parts(self, node: ast.expr) -> tuple[Value, ...]:
+        """A part of a tuple, or those of a starred one."""
+        if not isinstance(node, ast.Starred):
+            return (self.expression(node),)
+        value = self.expression(node.value)
+        if not isinstance(value, TupleValue):
+            self.refuse(node, f"* of {self.described(value)} is not translated", "write the parts")
+        return value.parts
 
     def matmul(self, left: Value, right: Value, node: ast.AST) -> Value:
         raise NotImplementedError
@@ -184,7 +194,9 @@ class Expressions(Operators, Subscripts):
             case Static(value=found):
                 if not hasattr(found, node.attr):
                     self.refuse(node, f"{self.described(value)} has no attribute {node.attr!r}")
-                if not (isinstance(found, types.ModuleType | type) or _is_outer(found, node.attr)):
+                if not (
+                    isinstance(found, types.ModuleType | type) or _is_of_ufunc(found, node.attr)
+                ):
                     self.refuse(
                         node,
                         f"an attribute of an object of type {type(found).__name__}",
@@ -198,11 +210,23 @@ class Expressions(Operators, Subscripts):
                 return self.constant(attribute, node)
             case ArrayValue():
                 return self.array_attribute(value, node)
+            case Chosen() if node.attr == "size":
+                return self.count_of(value, node)
+            case Chosen() if node.attr == "shape":
+                return TupleValue((self.count_of(value, node),))
+            case Chosen() if node.attr in ("sum", "prod", "min", "max", "mean", "any", "all"):
+                return Method(value, node.attr)
             case Scalar() if node.attr == "dtype":
                 return Static(value.kind.dtype)
             case Scalar() if node.attr in ("real", "imag") and value.kind.dtype.kind == "c":
                 ufunc_like = np.dtype(f"f{value.kind.dtype.itemsize // 2}")
                 return self.component(node.attr, value, ufunc_like, node)
+            case Scalar() if node.attr in ("real", "imag"):
+                return value if node.attr == "real" else self.as_numbers(integer(0))
+            case Scalar() if node.attr in ("conjugate", "conj", "item"):
+                return Method(
+                    ArrayValue((), (), value.kind.dtype, lambda _: value.expression), node.attr
+                )
         self.refuse(
             node, f"the attribute {node.attr!r} of {self.described(value)} is not translated"
         )
@@ -314,4 +338,9 @@ class Expressions(Operators, Subscripts):
             return integer(len(value.parts))
         if isinstance(value, ArrayValue) and value.shape:
             return Scalar(value.shape[0], INT)
+        if isinstance(value, Chosen):
+            return self.count_of(value, node)
         self.refuse(node, f"{self.described(value)} has no length")
+
+    def count_of(self, chosen: Chosen, node: ast.AST) -> Scalar:
+        raise NotImplementedError

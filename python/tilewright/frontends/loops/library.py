@@ -20,8 +20,19 @@ from ..tree import Convert, Expression, Literal, Operation, Variable
 from .calls import Calls
 from .indices import constant_of, is_pure, linear, literal, subtract
 from .kinds import BOOL, FLOAT, INT, INT64, Kind
+from .numpy_functions import OUTSIDE
 from .parallel_range import prange
-from .values import ArrayValue, Method, RangeValue, Scalar, Static, TupleValue, Value, converted
+from .values import (
+    ArrayValue,
+    Chosen,
+    Method,
+    RangeValue,
+    Scalar,
+    Static,
+    TupleValue,
+    Value,
+    converted,
+)
 
 __all__ = ["Library"]
 
@@ -100,7 +111,7 @@ class Library(Calls):
         if found is None:
             name = getattr(target, "__qualname__", None) or getattr(target, "__name__", "this")
             module = getattr(target, "__module__", None) or ""
-            way_out = "write it in terms of what docs/python-loops.md lists"
+            way_out = OUTSIDE.get(str(name), "write it in terms of what docs/python-loops.md lists")
             if type(target).__name__ == "function" and not module.startswith("numpy"):
                 way_out = f"decorate {name} with @tw.jit, too"
             self.refuse(node, f"the function {name} is not translated", way_out)
@@ -172,7 +183,7 @@ class Library(Calls):
             return None
         return None
 
-    def _range(self, values: list[Value], parallel: bool, node: ast.Call) -> RangeValue:
+    def _range(self, values: list[Value], parallel: bool, node: ast.Call) -> Value:
         if not 1 <= len(values) <= 3:
             self.refuse(node, "range takes one to three arguments")
         bounds = [
@@ -182,6 +193,8 @@ class Library(Calls):
         if len(bounds) == 1:
             return RangeValue(literal(0), bounds[0], 1, parallel)
         step = constant_of(bounds[2]) if len(bounds) == 3 else 1
+        if step is None and not parallel:
+            return self.stepped_range(bounds[0], bounds[1], bounds[2], node)
         if not step:
             self.refuse(node, "the step of range must be a number other than 0")
         return RangeValue(bounds[0], bounds[1], step, parallel)
@@ -217,7 +230,7 @@ class Library(Calls):
 
     def _extremum(self, largest: bool, values: list[Value], node: ast.AST) -> Value:
         """Python's min and max: the first of those that no other is smaller, or larger, than."""
-        if len(values) == 1 and isinstance(values[0], ArrayValue):
+        if len(values) == 1 and isinstance(values[0], ArrayValue | Chosen):
             return self.reduction("max" if largest else "min", values[0], _NONE, False, node)
         if len(values) == 1 and isinstance(values[0], TupleValue):
             values = list(values[0].parts)
@@ -285,9 +298,19 @@ class Library(Calls):
             np.where: self.where,
             np.transpose: self._transposed,
             np.vdot: self._dot,
+            np.inner: self._inner,
         }
-        if target not in simple:
+        if target not in simple or (target is np.transpose and len(values) == 2):
             return None
+        if target is np.clip:
+            given = self._take("a a_min a_max", values, keywords, node)
+            values, keywords = [each or _NONE for each in given], {}
+        if target is np.where and len(values) == 1:
+            self.refuse(
+                node,
+                "np.where with one argument gives an array whose length depends on data",
+                "use the mask itself, or a loop",
+            )
         if keywords:
             self.refuse(node, f"the argument {next(iter(keywords))}= is not translated")
         counts = {np.clip: 3, np.where: 3, np.copy: 1, np.transpose: 1, np.arange: len(values)}
@@ -435,7 +458,13 @@ class Library(Calls):
     def _dot(self, a: Value, b: Value, node: ast.AST) -> Value:
         if isinstance(a, Scalar) or isinstance(b, Scalar):
             return self.binary(ast.Mult(), a, b, node)
+        if isinstance(b, ArrayValue) and len(b.shape) > 2:
+            self.refuse(node, "np.dot of more than two dimensions", "use @ if that is meant")
         return self.matmul(a, b, node)
+
+    def _inner(self, a: Value, b: Value, node: ast.AST) -> Value:
+        matrix = isinstance(b, ArrayValue) and len(b.shape) == 2
+        return self._dot(a, self.transposed(b) if matrix else b, node)  # type: ignore[arg-type]
 
     def _outer(self, a: Value, b: Value, node: ast.AST) -> Value:
         if not (isinstance(a, ArrayValue) and isinstance(b, ArrayValue)) or (
@@ -490,6 +519,14 @@ class Library(Calls):
     ) -> Value:
         """array.name(...)."""
         array, name = method.array, method.name
+        if isinstance(array, Chosen):
+            axis, keep = self._take("axis keepdims", values, keywords, node)
+            return self.reduction(name, array, axis or _NONE, self._flag(keep, node), node)
+        if not array.shape and name in ("conj", "conjugate", "item") and not values:
+            number = Scalar(array.element(()), array.kind)
+            if name == "item":
+                return Scalar(number.expression, Kind(array.dtype, array.dtype.itemsize >= 8))
+            return self.ufunc("conj", np.conjugate, (number,), node)
         if name in ("sum", "prod", "min", "max", "mean", "any", "all"):
             axis, keep = self._take("axis keepdims", values, keywords, node)
             return self.reduction(name, array, axis or _NONE, self._flag(keep, node), node)
@@ -514,7 +551,7 @@ class Library(Calls):
             if order and sorted(each or 0 for each in order) != list(range(len(array.shape))):
                 self.refuse(node, "the axes of transpose must be numbers, each once")
             return self.transposed(array, [each or 0 for each in order] or None)
-        if name == "conj":
+        if name in ("conj", "conjugate"):
             return self.ufunc("conj", np.conjugate, (array,), node)
         found = self.other_method(array, name, values, keywords, node)
         if found is None:

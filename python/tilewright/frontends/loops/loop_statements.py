@@ -40,14 +40,15 @@ from .context import Storage
 from .expressions import Expressions
 from .indices import Linear, add, constant_of, linear, literal, subtract
 from .kinds import BOOL, INT, INT64
-from .values import ArrayValue, RangeValue, Scalar, TupleValue, Value, as_bool_literal
+from .parallel_sums import ParallelSums
+from .values import ArrayValue, RangeValue, Scalar, Stepped, TupleValue, Value, as_bool_literal
 
 __all__ = ["LoopStatements"]
 
 _MOST_NAMINGS = 8
 
 
-class LoopStatements(Expressions):
+class LoopStatements(ParallelSums, Expressions):
     """Loops and branches."""
 
     def store(self, target: ast.expr, value: Value, node: ast.stmt) -> None:
@@ -69,7 +70,7 @@ class LoopStatements(Expressions):
         if over.step > 0 and _not_negative(first, self.nonnegative):
             self.nonnegative.add(iterator.name)
         label = self.loop_label(remarks.loop or shown)
-        named = self.named_arrays()
+        named, known = self.named_arrays(), set(self.arrays)
         body = self.turn(node, iterated, iterator)
         if not self.names_are(named):
             self.renaming_loop(node, iterated, over, iterator, label, named, body)
@@ -77,20 +78,12 @@ class LoopStatements(Expressions):
         independent = remarks.independent
         if independent:
             independent = self.arrays_named(independent, node)
-        self.emit(
-            For(
-                iterator,
-                start,
-                stop,
-                over.step,
-                body,
-                label,
-                self.at(node),
-                independent,
-                over.parallel,
-            ),
-            node,
-        )
+        where, step = self.at(node), over.step
+        loop = For(iterator, start, stop, step, body, label, where, independent, over.parallel)
+        if over.parallel:
+            self.parallel_loop(loop, known, node)
+        else:
+            self.emit(loop, node)
 
     def turn(self, node: ast.For, iterated: Value, index: Expression) -> tuple[Statement, ...]:
         """The body, in the iteration `index`."""
@@ -198,6 +191,8 @@ class LoopStatements(Expressions):
         """What a loop runs over."""
         if isinstance(value, RangeValue):
             return value
+        if isinstance(value, Stepped):
+            return RangeValue(literal(0), value.turns, 1, False)
         return RangeValue(literal(0), self.length_of(value, node), 1, False)
 
     def length_of(self, value: Value, node: ast.AST) -> Expression:

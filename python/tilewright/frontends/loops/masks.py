@@ -17,19 +17,21 @@ After::
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+
 from ..tree import Expression, If, Read, Variable, reads_of
-from .context import Context
+from .expressions import Expressions
 from .indices import key_of
 from .kinds import INT64
-from .values import ArrayValue, Scalar, Value, converted
+from .values import ArrayValue, Chosen, Scalar, Value, converted
 
 __all__ = ["Masks"]
 
 
-class Masks(Context):
+class Masks(Expressions):
     """Masks as subscripts."""
 
     mask: ArrayValue | None = None
@@ -64,6 +66,55 @@ class Masks(Context):
     def is_current_mask(self, mask: ArrayValue) -> bool:
         """Whether it is the mask of what is assigned."""
         return self.mask is not None and _key(mask) == _key(self.mask)
+
+    # ---- what a mask chooses, as a value ----
+
+    def chosen(self, array: ArrayValue, mask: ArrayValue, node: ast.AST) -> Value:
+        """array[mask]: what is made of it element by element, and then summed up."""
+        if len(mask.shape) != len(array.shape):
+            self.refuse(node, "a mask with fewer dimensions than the array", "give it as many")
+        for own, wanted in zip(mask.shape, array.shape, strict=True):
+            self.claim_equal(own, wanted, node, "a mask of another shape")
+        return Chosen(array, mask)
+
+    def by_elements(
+        self, values: Sequence[Value], make: Callable[[Sequence[Value]], Value], node: ast.AST
+    ) -> Value:
+        """An operation of elements, of which a mask may choose some."""
+        masks = [value.mask for value in values if isinstance(value, Chosen)]
+        if not masks:
+            return make(values)
+        if any(isinstance(value, ArrayValue) and value.shape for value in values) or any(
+            _key(mask) != _key(masks[0]) for mask in masks
+        ):
+            self.refuse(
+                node,
+                "an array at a mask, whose length depends on data, with another array",
+                "use the same mask on both, or np.where",
+            )
+        made = make([value.array if isinstance(value, Chosen) else value for value in values])
+        assert isinstance(made, ArrayValue)
+        return Chosen(made, masks[0])
+
+    def kept_chosen(self, value: Chosen, node: ast.AST) -> Chosen:
+        """What was chosen, whatever becomes of the array and of the mask."""
+        return Chosen(self.in_memory(value.array, node), self.in_memory(value.mask, node))
+
+    def binary(self, operator: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
+        plain = super().binary
+        return self.by_elements((left, right), lambda v: plain(operator, v[0], v[1], node), node)
+
+    def compare(self, operator: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+        plain = super().compare
+        return self.by_elements((left, right), lambda v: plain(operator, v[0], v[1], node), node)
+
+    def unary(self, operator: ast.unaryop, value: Value, node: ast.AST) -> Value:
+        plain = super().unary
+        return self.by_elements((value,), lambda v: plain(operator, v[0], node), node)
+
+    def ufunc(self, name: str, ufunc: np.ufunc, values: Sequence[Value], node: ast.AST) -> Value:
+        plain = super().ufunc
+        return self.by_elements(values, lambda v: plain(name, ufunc, v, node), node)
 
     def store_masked(
         self, array: ArrayValue, mask: ArrayValue, value: Value, node: ast.AST

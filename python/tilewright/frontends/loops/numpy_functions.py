@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["WRITTEN"]
+__all__ = ["OUTSIDE", "WRITTEN"]
 
 
 def var(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
@@ -83,38 +83,142 @@ def linspace(start: Any, stop: Any, num: int = 50) -> Any:
     return made
 
 
-def argmax(a: Any) -> Any:
-    """np.argmax of a vector: the first of the largest, or the first NaN."""
-    assert a.ndim == 1
+def argmax(a: Any, axis: Any = None) -> Any:
+    """np.argmax: the first of the largest, or the first NaN."""
+    assert a.ndim == 1 or (a.ndim == 2 and axis is not None)
+    if a.ndim == 2:
+        if axis % 2 == 1:
+            found = np.empty(a.shape[0], np.int64)
+            for i in range(a.shape[0]):
+                found[i] = _first(a[i], True)
+        else:
+            found = np.empty(a.shape[1], np.int64)
+            for i in range(a.shape[1]):
+                found[i] = _first(a[:, i], True)
+    else:
+        found = _first(a, True)
+    return found
+
+
+def argmin(a: Any, axis: Any = None) -> Any:
+    """np.argmin: the first of the smallest, or the first NaN."""
+    assert a.ndim == 1 or (a.ndim == 2 and axis is not None)
+    if a.ndim == 2:
+        if axis % 2 == 1:
+            found = np.empty(a.shape[0], np.int64)
+            for i in range(a.shape[0]):
+                found[i] = _first(a[i], False)
+        else:
+            found = np.empty(a.shape[1], np.int64)
+            for i in range(a.shape[1]):
+                found[i] = _first(a[:, i], False)
+    else:
+        found = _first(a, False)
+    return found
+
+
+def _first(a: Any, largest: bool) -> Any:
     at = 0
     best = a[0]
     for i in range(1, a.shape[0]):
-        if best == best and not a[i] <= best:
+        if best == best and not (a[i] <= best if largest else a[i] >= best):
             best = a[i]
             at = i
     return np.int64(at)
 
 
-def argmin(a: Any) -> Any:
-    """np.argmin of a vector."""
-    assert a.ndim == 1
-    at = 0
-    best = a[0]
-    for i in range(1, a.shape[0]):
-        if best == best and not a[i] >= best:
-            best = a[i]
-            at = i
-    return np.int64(at)
+def cumsum(a: Any, axis: Any = None) -> Any:
+    """np.cumsum of a vector, or along an axis."""
+    assert a.ndim == 1 or axis is not None
+    along = 0 if axis is None else axis % a.ndim
+    made = np.empty(a.shape, np.sum(a[:0]).dtype)
+    if along == 0:
+        made[:1] = a[:1]
+        for i in range(1, a.shape[0]):
+            made[i] = made[i - 1] + a[i]
+    else:
+        assert along == a.ndim - 1
+        made[..., :1] = a[..., :1]
+        for i in range(1, a.shape[a.ndim - 1]):
+            made[..., i] = made[..., i - 1] + a[..., i]
+    return made
 
 
-def cumsum(a: Any) -> Any:
-    """np.cumsum of a vector."""
+def cumprod(a: Any, axis: Any = None) -> Any:
+    """np.cumprod of a vector, or along an axis."""
+    assert a.ndim == 1 or axis is not None
+    along = 0 if axis is None else axis % a.ndim
+    made = np.empty(a.shape, np.prod(a[:0]).dtype)
+    if along == 0:
+        made[:1] = a[:1]
+        for i in range(1, a.shape[0]):
+            made[i] = made[i - 1] * a[i]
+    else:
+        assert along == a.ndim - 1
+        made[..., :1] = a[..., :1]
+        for i in range(1, a.shape[a.ndim - 1]):
+            made[..., i] = made[..., i - 1] * a[..., i]
+    return made
+
+
+def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    """np.diff of numbers."""
+    assert n == 1
+    assert axis % a.ndim == 0 or axis % a.ndim == a.ndim - 1
+    if axis % a.ndim == a.ndim - 1:
+        made = a[..., 1:] - a[..., :-1]
+    else:
+        made = a[1:] - a[:-1]
+    return made
+
+
+def roll(a: Any, shift: int, axis: Any = None) -> Any:
+    """np.roll of a vector, or along the first or last axis, by fewer than the extent."""
+    assert a.ndim == 1 or axis is not None
+    along = 0 if axis is None else axis % a.ndim
+    assert along == 0 or along == a.ndim - 1
+    n = a.shape[along]
+    by = shift if shift >= 0 else n + shift
+    made = np.empty_like(a)
+    if along == 0:
+        made[by:] = a[: n - by]
+        made[:by] = a[n - by :]
+    else:
+        made[..., by:] = a[..., : n - by]
+        made[..., :by] = a[..., n - by :]
+    return made
+
+
+def ptp(a: Any, axis: Any = None) -> Any:
+    """np.ptp: the largest less the smallest."""
+    return np.max(a, axis=axis) - np.min(a, axis=axis)
+
+
+def repeat(a: Any, repeats: int) -> Any:
+    """np.repeat of a vector."""
     assert a.ndim == 1
-    made = np.empty(a.shape[0], np.sum(a[:0]).dtype)
-    total = np.sum(a[:0])
+    made = np.empty(a.shape[0] * repeats, a.dtype)
     for i in range(a.shape[0]):
-        total = total + a[i]
-        made[i] = total
+        for k in range(repeats):
+            made[i * repeats + k] = a[i]
+    return made
+
+
+def meshgrid(x: Any, y: Any) -> Any:
+    """np.meshgrid of two vectors."""
+    across = np.empty((y.shape[0], x.shape[0]), x.dtype)
+    down = np.empty((y.shape[0], x.shape[0]), y.dtype)
+    across[:] = x
+    down[:] = y[:, np.newaxis]
+    return across, down
+
+
+def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
+    """np.average; weights have the shape of the array."""
+    if weights is None:
+        made = np.mean(a, axis=axis)
+    else:
+        made = np.sum(a * weights, axis=axis) / np.sum(weights, axis=axis)
     return made
 
 
@@ -146,7 +250,20 @@ def tril(m: Any, k: int = 0) -> Any:
 WRITTEN: dict[Any, Any] = {
     np.var: var, np.std: std, np.linalg.norm: norm, np.trace: trace, np.eye: eye,
     np.identity: identity, np.diag: diag, np.linspace: linspace, np.argmax: argmax,
-    np.argmin: argmin, np.cumsum: cumsum, np.count_nonzero: count_nonzero, np.triu: triu,
+    np.argmin: argmin, np.cumsum: cumsum, np.cumprod: cumprod, np.diff: diff, np.roll: roll, np.ptp: ptp,
+    np.repeat: repeat, np.meshgrid: meshgrid, np.average: average, np.count_nonzero: count_nonzero, np.triu: triu,
     np.tril: tril,
 }  # fmt: skip
+OUTSIDE = {
+    name: f"call {name} outside of the function, between two with @tw.jit"
+    for name in (
+        "solve inv det eig eigh eigvals eigvalsh svd qr cholesky lstsq pinv matrix_rank sort argsort "
+        "lexsort median percentile quantile unique searchsorted histogram interp fft ifft"
+    ).split()
+}
+OUTSIDE["print"] = "print outside of the function; return what it shows"
+OUTSIDE["nonzero"] = OUTSIDE["flatnonzero"] = "use the mask itself, or a loop"
+"""What to write instead of functions that are not translated, by their names."""
+
+WRITTEN.update({_first: _first})
 WRITTEN.update({function: function for function in list(WRITTEN.values())})

@@ -265,7 +265,7 @@ class Operators(Context):
                 self.refuse(node, "`is` compares objects, and numbers are none here", "use ==")
             return Scalar(Literal(same == isinstance(operator, ast.Is), BOOL.dtype), BOOL)
         if type(operator) not in _COMPARISONS:
-            self.refuse(node, "`in` is not translated", "compare with each value")
+            return self._contained(isinstance(operator, ast.In), left, right, node)
         name, ufunc = _COMPARISONS[type(operator)]
         if isinstance(left, Static) and isinstance(right, Static):
             if name not in ("==", "!="):
@@ -280,6 +280,16 @@ class Operators(Context):
         _, make = self.operation(name, ufunc, (left, right), node)
         result = self.apply((left, right), make, kind, node)
         return self._known(name, left, right) or result
+
+    def _contained(self, holds: bool, left: Value, right: Value, node: ast.AST) -> Value:
+        """left in right, of a tuple or list."""
+        if not isinstance(right, TupleValue):
+            self.refuse(node, "`in` of what is no tuple or list", "compare with each value")
+        found: Value = Scalar(Literal(False, BOOL.dtype), BOOL)
+        for part in right.parts:
+            equal = self.compare(ast.Eq(), left, part, node)
+            found = self.binary(ast.BitOr(), found, equal, node)
+        return found if holds else self.unary(ast.Not(), found, node)
 
     def _known(self, name: str, left: Value, right: Value) -> Scalar | None:
         """A comparison of two numbers that are known."""

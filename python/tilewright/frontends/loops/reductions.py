@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,16 @@ from ..tree import Expression, Literal, Operation, Select
 from .indices import add, constant_of, literal
 from .kinds import BOOL, INT, STRONG_BOOL, Kind, loop_types
 from .statements import Statements
-from .values import ArrayValue, Scalar, Static, TupleValue, Value, converted
+from .values import (
+    ArrayValue,
+    Chosen,
+    Scalar,
+    Static,
+    TupleValue,
+    Value,
+    broadcast_indices,
+    converted,
+)
 
 __all__ = ["Reductions"]
 
@@ -41,6 +51,10 @@ class Reductions(Statements):
         """`array.sum(axis)` and its like."""
         if isinstance(array, Scalar):
             return array
+        if isinstance(array, Chosen):
+            if keepdims or not (isinstance(axis, Static) and axis.value is None):
+                self.refuse(node, f"{name} of {self.described(array)}, along an axis")
+            return self._of_chosen(name, array, node)
         if not isinstance(array, ArrayValue):
             self.refuse(node, f"{name} of {self.described(array)}")
         axes = self.axes_of(axis, len(array.shape), node)
@@ -72,6 +86,32 @@ class Reductions(Statements):
         if outer:
             return replace(memory, fresh=True)
         return Scalar(memory.element(()), Kind(dtype))
+
+    def _of_chosen(self, name: str, chosen: Chosen, node: ast.AST) -> Value:
+        """A reduction of what a mask chooses: of all, with what changes nothing in place of the others."""
+        array, mask = chosen.array, chosen.mask
+        if name == "mean":
+            if array.dtype.kind in "biu":
+                cast = self.cast(array, Kind(np.dtype(np.float64)), node)
+                assert isinstance(cast, ArrayValue)
+                array = cast
+            total = self._of_chosen("sum", Chosen(array, mask), node)
+            return self.binary(ast.Div(), total, self.count_of(chosen, node), node)
+        array, dtype = self._typed(name, array, node)
+        other = _number(_nothing(name, dtype), dtype)
+
+        def make(test: Expression, value: Expression) -> Expression:
+            return Select(test, value, other, dtype)
+
+        return self.reduction(
+            name, self.apply((mask, array), make, Kind(dtype), node), _ALL, False, node
+        )
+
+    def count_of(self, chosen: Chosen, node: ast.AST) -> Scalar:
+        """How many elements a mask chooses."""
+        count = self.reduction("sum", chosen.mask, _ALL, False, node)
+        assert isinstance(count, Scalar)
+        return Scalar(count.expression, INT)
 
     def axes_of(self, axis: Value, rank: int, node: ast.AST) -> list[int]:
         """The axes that `axis=` names; all of them for None."""
@@ -144,29 +184,43 @@ class Reductions(Statements):
         return self.binary(ast.Div(), total, count, node)
 
     def matmul(self, left: Value, right: Value, node: ast.AST) -> Value:
-        """left @ right, of vectors and matrices."""
+        """left @ right, of vectors, matrices, and stacks of matrices, which broadcast."""
         arrays = []
         for value in (left, right):
-            if not isinstance(value, ArrayValue) or len(value.shape) not in (1, 2):
-                self.refuse(node, "@ takes vectors and matrices here", "write the loops")
-            arrays.append(value if value.base else self.materialised(value, "operand", node))
+            if not isinstance(value, ArrayValue) or not value.shape:
+                self.refuse(node, "@ takes vectors and matrices", "use * for numbers")
+            arrays.append(value)
+        if any(len(each.shape) > 1 for each in arrays):  # each element is needed more than once
+            arrays = [
+                each if each.base or each.gathered else self.materialised(each, "operand", node)
+                for each in arrays
+            ]
         a, b = arrays
         dtype = loop_types(np.multiply, (a.kind, b.kind))[-1]
         if dtype.kind == "b":
             self.refuse(node, "@ of truth values", "convert with .astype(int)")
-        self.claim_equal(a.shape[-1], b.shape[0], node, "the inner extents of a product")
-        outer = (*a.shape[:-1], *b.shape[1:])
-        room = (*a.room[:-1], *b.room[1:])
+        inner = b.shape[-2:][0]
+        self.claim_equal(a.shape[-1], inner, node, "the inner extents of a product")
+        stacks: list[ArrayValue] = [
+            replace(each, shape=each.shape[:-2], room=each.room[:-2]) for each in (a, b)
+        ]
+        batch, space = self.broadcast(stacks, node)
+        rows, columns = len(a.shape[-2:-1]), len(b.shape[-2:][1:])
+        outer = (*batch, *a.shape[-2:-1], *b.shape[-2:][1:])
+        room = (*space, *a.room[-2:-1], *b.room[-2:][1:])
         total = self.new_array("product", dtype, room, node)
         memory = self.view(total, dtype, outer, room, node)
         assert memory.place is not None
         with self.loops(outer, node) as out:
             place = memory.place(out)
             self.assign(place, _number(0, dtype), node)
+            at = out[: len(batch)]
+            row, column = out[len(batch) : len(batch) + rows], out[len(out) - columns :]
             with self.loops([a.shape[-1]], node) as (index,):
-                rows = len(a.shape) - 1
-                left_term = converted(a.element((*out[:rows], index)), dtype, a.dtype)
-                right_term = converted(b.element((index, *out[rows:])), dtype, b.dtype)
+                mine = broadcast_indices(stacks[0].shape, at)
+                others = broadcast_indices(stacks[1].shape, at)
+                left_term = converted(a.element((*mine, *row, index)), dtype, a.dtype)
+                right_term = converted(b.element((*others, index, *column)), dtype, b.dtype)
                 term = Operation("*", (left_term, right_term), dtype, self.at(node))
                 sum_so_far = Operation("+", (place, term), dtype, self.at(node))
                 self.assign(place, sum_so_far, node)
@@ -199,5 +253,20 @@ class Reductions(Statements):
         return self.apply((condition, if_true, if_false), make, Kind(dtype), node)
 
 
-def _number(value: int, dtype: np.dtype) -> Literal:
+_ALL = Static(None)
+
+
+def _nothing(name: str, dtype: np.dtype) -> Any:
+    """What changes no result."""
+    if name in ("min", "max"):
+        if dtype.kind == "b":
+            return name == "min"
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            return int(limits.max if name == "min" else limits.min)
+        return np.inf if name == "min" else -np.inf
+    return {"prod": 1, "all": 1}.get(name, 0)
+
+
+def _number(value: Any, dtype: np.dtype) -> Literal:
     return Literal(bool(value) if dtype.kind == BOOL.dtype.kind else value, dtype)

@@ -34,6 +34,7 @@ from .loop_statements import LoopStatements
 from .masks import Masks
 from .values import (
     ArrayValue,
+    Chosen,
     Scalar,
     TupleValue,
     Value,
@@ -149,7 +150,7 @@ class Statements(Masks, LoopStatements):
                 self.refuse(target, "only names and elements of arrays are assigned")
 
     def store_tuple(self, target: ast.Tuple | ast.List, value: Value, node: ast.stmt) -> None:
-        parts = self.unpacked(value, node)
+        parts = self.unpacked(value, node, len(target.elts))
         if len(parts) != len(target.elts):
             self.refuse(node, f"{len(parts)} values for {len(target.elts)} names")
         kept: list[Value] = []
@@ -163,12 +164,15 @@ class Statements(Masks, LoopStatements):
         for each, part in zip(target.elts, kept, strict=True):
             self.store(each, part, node)
 
-    def unpacked(self, value: Value, node: ast.AST) -> tuple[Value, ...]:
-        """The parts of a tuple, or of an array with few known ones."""
+    def unpacked(self, value: Value, node: ast.AST, wanted: int) -> tuple[Value, ...]:
+        """The parts of a tuple, or of an array that has so many."""
         if isinstance(value, TupleValue):
             return value.parts
         if isinstance(value, ArrayValue) and value.shape:
             count = constant_of(value.shape[0])
+            if count is None and wanted <= 16:
+                self.claim_equal(value.shape[0], literal(wanted), node, "names for the parts")
+                count = wanted
             if count is not None and count <= 16:
                 return tuple(self.part_of(value, literal(index)) for index in range(count))
         self.refuse(node, f"{self.described(value)} cannot be unpacked here")
@@ -199,6 +203,8 @@ class Statements(Masks, LoopStatements):
                     self.frame.bindings[web] = value
                     return
             elif not isinstance(value, ArrayValue):
+                if isinstance(value, Chosen):
+                    value = self.kept_chosen(value, node)
                 self.frame.bindings[web] = value
                 return
             elif value.fresh:
@@ -231,6 +237,8 @@ class Statements(Masks, LoopStatements):
         if not isinstance(place, Storage):
             place = Storage(self.new_array(web, kind.dtype, (), node), kind)
             self.frame.bindings[web] = place
+            if web in self.frame.webs.single:
+                self.fixed.add(place.name)
         where = self.read(place.name, (), place.kind.dtype, target)
         self.assign(where, converted(value.expression, place.kind.dtype, value.kind.dtype), node)
 
@@ -263,7 +271,7 @@ class Statements(Masks, LoopStatements):
         """A name for a view is right if neither its place nor its array is given anew."""
         assert value.place is not None
         probe = tuple(Variable("", INT64) for _ in value.shape)
-        if not all(map(is_pure, value.place(probe).subscripts)):
+        if not all(map(self.is_fixed, value.place(probe).subscripts)):
             self.refuse(
                 node, "a name for a part of an array whose place depends on data", "write it out"
             )
@@ -308,7 +316,8 @@ class Statements(Masks, LoopStatements):
             left = self.expression(load)
             del self.frame.webs.name_of[id(load)]
         elif isinstance(target, ast.Subscript):
-            left = self.subscript(self.expression(target.value), target)
+            array_value = self.expression(target.value)
+            left = self.subscript(array_value, target)
         else:
             self.refuse(target, "only names and elements of arrays are assigned")
         if isinstance(node.op, ast.MatMult):
@@ -323,6 +332,9 @@ class Statements(Masks, LoopStatements):
                     f"the result is {value.kind}, and an array of {left.dtype} is changed in place",
                     "convert with .astype",
                 )
+            if left.gathered and isinstance(target, ast.Subscript):
+                assert isinstance(array_value, ArrayValue)
+                left = self.indexed(array_value, target)
             self.store_elements(left, value, node)
         else:
             self.store(target, value, node)
@@ -345,6 +357,11 @@ class Statements(Masks, LoopStatements):
             self.assign(target.place(()), rule(()), node)
             return
         probe = tuple(Variable(f"*{axis}", INT64) for axis in range(len(target.shape)))
+        subscripts = target.place(probe).subscripts
+        if any(
+            read.array == target.place(probe).array for at in subscripts for read in reads_of(at)
+        ):
+            self.refuse(node, "an array at its own values is assigned to", "copy the subscripts")
         if _overwrites(target.place(probe), rule(probe), probe):
             copied = ArrayValue(target.shape, target.room, target.dtype, rule)
             name = self.new_array("temporary", target.dtype, target.room, node)
@@ -421,11 +438,14 @@ def _overwrites(target: Read, value: Expression, probe: Sequence[Expression]) ->
     It does not if each read is of the element that is written, or of one that a later iteration
     writes: constant distances, the first of which other than 0 is ahead in the order of the loops.
     """
+    scatters = not all(map(is_pure, target.subscripts))
     order = [key_of(each) for each in probe]
     written = [linear(each) for each in target.subscripts]
     for read in reads_of(value):
         if read.array != target.array:
             continue
+        if scatters:  # an element may be written twice, and keeps the last value
+            return True
         distances: list[tuple[int, int]] = []
         for form, subscript in zip(written, read.subscripts, strict=True):
             distance = constant_of(subtract(subscript, form.expression()))

@@ -1,8 +1,8 @@
 """Subscripts and slices of arrays: views of memory.
 
-Basic indexing of NumPy: integers, slices with constant steps, `...`, `np.newaxis`; one integer array in
-place of an integer gathers. Constants below 0 count from the end; whether another subscript stays
-inside the array is proved, or checked when the function is called.
+Basic indexing of NumPy: integers, slices with constant steps, `...`, `np.newaxis`; arrays of integers in
+place of integers gather, and scatter what is assigned. Constants below 0 count from the end; whether
+another subscript stays inside the array is proved, or checked when the function is called.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..tree import Expression, Operation, Read, Select
-from .context import Context
-from .indices import add, constant_of, literal, multiply, subtract
+from .data_slices import DataSlices
+from .indices import add, constant_of, is_pure, literal, multiply, subtract
 from .kinds import BOOL, INT64
-from .values import ArrayValue, Scalar, Static, TupleValue, Value
+from .values import ArrayValue, Scalar, Static, TupleValue, Value, broadcast_indices
 
 __all__ = ["Subscripts"]
 
@@ -26,7 +26,7 @@ Axis = Callable[[tuple[Expression, ...]], Expression]
 _MAY_BE_MASKS = (ast.Name, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 
 
-class Subscripts(Context):
+class Subscripts(DataSlices):
     """Subscripts and slices."""
 
     def subscript(self, value: Value, node: ast.Subscript) -> Value:
@@ -43,17 +43,16 @@ class Subscripts(Context):
         if isinstance(chosen, ArrayValue) and chosen.dtype.kind == "b":
             if self.is_current_mask(chosen):
                 return value
-            self.refuse(
-                node,
-                "an array at a mask, whose length depends on data",
-                "use np.where, a mask on both sides of an assignment, or a loop",
-            )
+            return self.chosen(value, chosen, node)
         view = self.indexed(value, node)
         if view.shape:
-            return view
+            return replace(view, place=None) if view.gathered else view
         if value.uninitialised:
             self.refuse(node, "the elements of np.empty have no values yet", "name the array first")
         return Scalar(view.element(()), view.kind)
+
+    def chosen(self, array: ArrayValue, mask: ArrayValue, node: ast.AST) -> Value:
+        raise NotImplementedError
 
     def is_current_mask(self, mask: ArrayValue) -> bool:
         raise NotImplementedError
@@ -84,8 +83,11 @@ class Subscripts(Context):
         axes: list[Axis] = []
         shape: list[Expression] = []
         room: list[Expression] = []
-        gathers = False
+        gathered: list[tuple[int, ArrayValue, ast.expr]] = []
+        begun = 0
+        apart: list[bool] = []  # by item: whether it is an integer, or an array of them
         for item in self._without_ellipsis(array, items, node):
+            apart.append(False)
             if item is not None and self._is_new_axis(item):
                 shape.append(literal(1))
                 room.append(literal(1))
@@ -102,17 +104,74 @@ class Subscripts(Context):
                 room.append(space)
             else:
                 value = self.expression(item)
+                if not is_pure(extent):
+                    self.refuse(
+                        item,
+                        "an element of a slice whose bounds data decide",
+                        "subscript the array itself",
+                    )
                 if isinstance(value, ArrayValue):
-                    if gathers:
-                        self.refuse(item, "more than one array as a subscript", "write a loop")
-                    gathers = True
-                    axes.append(self._gather(value, len(shape), item))
-                    shape += value.shape
-                    room += value.room
-                    continue
-                index = self._integer(value, extent, item, node)
-                axes.append(lambda _, index=index: index)  # type: ignore[misc]
-        return self._located(_view(array, axes, tuple(shape), tuple(room), gathers), node)
+                    self._require_integers(value, item)
+                    if not gathered:
+                        begun = len(shape)
+                    gathered.append((len(axes), value, item))
+                    shape[begun:], room[begun:] = self._together(gathered, item)
+                    axes.append(_at(0))  # made below
+                else:
+                    index = self._integer(value, extent, item, node)
+                    axes.append(lambda _, index=index: index)  # type: ignore[misc]
+                apart[-1] = True
+        if gathered and "10" in "".join("01"[each] for each in apart).strip("0"):
+            self.refuse(
+                node,
+                "subscripts that are integers, or arrays of them, with slices between",
+                "write a loop",
+            )
+        rank = len(self._together(gathered, node)[0])
+        for axis, value, item in gathered:
+            axes[axis] = self._gather(value, begun, rank, item)
+        view = _view(array, axes, tuple(shape), tuple(room), bool(gathered))
+        return self._located(view, node)
+
+    def gathered_view(
+        self, array: ArrayValue, parts: Sequence[ArrayValue], node: ast.expr
+    ) -> ArrayValue:
+        """array[parts], of arrays of integers, as a place to assign to."""
+        if len(parts) > len(array.shape):
+            self.refuse(node, f"{len(parts)} subscripts for {len(array.shape)} dimensions")
+        for part in parts:
+            self._require_integers(part, node)
+        shape, room = self._together([(axis, part, node) for axis, part in enumerate(parts)], node)
+        rank = len(shape)
+        axes = [self._gather(part, 0, rank, node) for part in parts]
+        rest = range(len(parts), len(array.shape))
+        axes += [_at(rank + axis - len(parts)) for axis in rest]
+        shape += array.shape[len(parts) :]
+        room += array.room[len(parts) :]
+        return self._located(_view(array, axes, tuple(shape), tuple(room), True), node)
+
+    def _together(
+        self, gathered: Sequence[tuple[int, ArrayValue, ast.expr]], node: ast.AST
+    ) -> tuple[list[Expression], list[Expression]]:
+        """The shape that arrays of subscripts have together, and the room for it."""
+        shape: list[Expression] = []
+        room: list[Expression] = []
+        for _, value, _ in gathered:
+            missing = len(value.shape) - len(shape)
+            shape[:0], room[:0] = value.shape[: max(missing, 0)], value.room[: max(missing, 0)]
+            for at in range(-min(len(value.shape), len(value.shape) - missing), 0):
+                if constant_of(shape[at]) == 1:
+                    shape[at], room[at] = value.shape[at], value.room[at]
+                elif constant_of(value.shape[at]) != 1:
+                    what = "arrays of subscripts of different shapes"
+                    self.claim_equal(shape[at], value.shape[at], node, what)
+        return shape, room
+
+    def _require_integers(self, value: ArrayValue, node: ast.AST) -> None:
+        if not value.kind.is_integer:
+            self.refuse(
+                node, f"an array of {value.dtype} as a subscript", "use np.where, or a loop"
+            )
 
     def _located(self, view: ArrayValue, node: ast.AST) -> ArrayValue:
         """The view with its accesses at this place of the text."""
@@ -178,18 +237,31 @@ class Subscripts(Context):
                 self.refuse(item.step, "the step of a slice must be a number other than 0")
             step = known
         lower = None if item.lower is None else self._bound(item.lower, extent)
-        upper = None if item.upper is None else self._bound(item.upper, extent)
+        least = literal(0) if lower is None else lower
+        upper = None if item.upper is None else self._bound(item.upper, extent, least)
+        of_data = not all(is_pure(each) for each in (lower, upper) if each is not None)
+        if of_data and step != 1:
+            self.refuse(item, "a step of a slice whose bounds data decide", "write a loop")
         if step > 0:
-            start = literal(0) if lower is None else lower
+            start = least
             stop = extent if upper is None else upper
+            if of_data:
+                if upper is not None and is_pure(upper):
+                    stop = self.data_bound(upper, extent, start, item)
+                return start, subtract(stop, start), 1
             return start, self._count(subtract(stop, start), step, item), step
         start = add(extent, literal(-1)) if lower is None else lower
         stop = literal(-1) if upper is None else upper
         return start, self._count(subtract(start, stop), -step, item), step
 
-    def _bound(self, node: ast.expr, extent: Expression) -> Expression:
-        """A bound of a slice. NumPy cuts it off at the array's ends: that must not be needed."""
+    def _bound(
+        self, node: ast.expr, extent: Expression, least: Expression | None = None
+    ) -> Expression:
+        """A bound of a slice. NumPy cuts it off at the array's ends: that must not be needed, unless
+        data decide about it."""
         index = self.as_index(self.expression(node), node, "a bound of a slice")
+        if not is_pure(index):
+            return self.data_bound(index, extent, literal(0) if least is None else least, node)
         number = constant_of(index)
         if number is not None and number < 0:
             index = add(extent, index)
@@ -216,15 +288,11 @@ class Subscripts(Context):
         """value name by, of int64."""
         return Operation(name, (value, literal(by)), INT64, self.at(node))
 
-    def _gather(self, value: ArrayValue, first: int, node: ast.AST) -> Axis:
-        """An array of subscripts."""
-        if not value.kind.is_integer:
-            self.refuse(
-                node, f"an array of {value.dtype} as a subscript", "use np.where, or a loop"
-            )
+    def _gather(self, value: ArrayValue, first: int, rank: int, node: ast.AST) -> Axis:
+        """An array of subscripts, which stands with others at `rank` axes from the first on."""
 
         def axis(indices: tuple[Expression, ...]) -> Expression:
-            inner = value.element(indices[first : first + len(value.shape)])
+            inner = value.element(broadcast_indices(value.shape, indices[first : first + rank]))
             return self.as_index(Scalar(inner, value.kind), node)
 
         return axis
@@ -272,6 +340,7 @@ def _view(
         array.dtype,
         lambda indices: array.element(inner(indices)),
         "" if gathers else array.base,
-        None if place is None or gathers else lambda indices: place(inner(indices)),
+        None if place is None or array.gathered else lambda indices: place(inner(indices)),
         uninitialised=array.uninitialised,
+        gathered=gathers or array.gathered,
     )

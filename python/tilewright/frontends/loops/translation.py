@@ -23,7 +23,7 @@ from .indices import NOWHERE, literal
 from .kinds import BOOL, INT64, Kind
 from .library import Library
 from .signatures import ArraySlot, ConstantSlot, NumberSlot, ParameterSlot, Signature
-from .values import ArrayValue, Scalar, Static, TupleValue, Value, converted
+from .values import ArrayValue, Chosen, Scalar, Static, TupleValue, Value, converted
 
 __all__ = ["Result", "Translated", "Translation"]
 
@@ -85,6 +85,7 @@ class Translation(Library):
             raise TranslationError(
                 f"the types of {self.name}'s variables do not settle; convert them explicitly"
             )
+        self.check_unchanged(tuple(body))
         location = function.source.location(function.source.tree)
         names = [slot.name for slot in signature.slots if isinstance(slot, ArraySlot | NumberSlot)]
         names = list(dict.fromkeys(names))
@@ -163,7 +164,7 @@ class Translation(Library):
         webs = self.frame.webs
         array = isinstance(value, ArrayValue)
         fixed = web in (webs.once | webs.renamed if array else webs.single)
-        if fixed or isinstance(value, Static | TupleValue):
+        if fixed or isinstance(value, Static | TupleValue | Chosen):
             self.frame.bindings[web] = value
         elif isinstance(value, Scalar):
             kind, _ = self.remembered((self.frame.key, web), value.kind, None)

@@ -19,10 +19,12 @@ from .kinds import INT, Kind
 
 __all__ = [
     "ArrayValue",
+    "Chosen",
     "Method",
     "RangeValue",
     "Scalar",
     "Static",
+    "Stepped",
     "TupleValue",
     "Value",
     "Zipped",
@@ -57,6 +59,7 @@ class ArrayValue:
         whole: it is all of `base`, in its order.
         uninitialised: it has no values yet (`np.empty`).
         fresh: its memory was made for this value and has no other name.
+        gathered: arrays of subscripts chose its elements: values, but for what is assigned to.
     """
 
     shape: tuple[Expression, ...]
@@ -68,10 +71,19 @@ class ArrayValue:
     whole: bool = False
     uninitialised: bool = False
     fresh: bool = False
+    gathered: bool = False
 
     @property
     def kind(self) -> Kind:
         return Kind(self.dtype)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """`A[mask]`, whose length data decide: what is made of its elements, and which are there."""
+
+    array: ArrayValue
+    mask: ArrayValue
 
 
 @dataclass(frozen=True)
@@ -89,6 +101,15 @@ class RangeValue:
     stop: Expression
     step: int
     parallel: bool
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What `range` with a step gives that is no number: start + i * step, so often."""
+
+    start: Expression
+    step: Expression
+    turns: Expression
 
 
 @dataclass(frozen=True)
@@ -110,11 +131,11 @@ class Static:
 class Method:
     """`A.sum`: a method of an array, before its call."""
 
-    array: ArrayValue
+    array: ArrayValue | Chosen
     name: str
 
 
-Value = Scalar | ArrayValue | TupleValue | RangeValue | Zipped | Static | Method
+Value = Scalar | Chosen | ArrayValue | TupleValue | RangeValue | Stepped | Zipped | Static | Method
 
 
 def integer(value: int) -> Scalar:

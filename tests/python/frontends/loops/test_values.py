@@ -10,15 +10,20 @@ import tilewright as tw
 from . import (
     cases,
     form_functions,
+    gathering_functions,
+    local_functions,
+    masked_functions,
     npbench_functions,
     other_functions,
     random_functions,
+    sliced_functions,
     while_functions,
 )
 from .comparison import by_interpreter, by_kernel, by_python, same
 
 # They enter their functions.
 assert npbench_functions and other_functions and form_functions and while_functions
+assert local_functions and gathering_functions and masked_functions and sliced_functions
 
 
 @pytest.mark.parametrize("name", cases.CASES)

@@ -1,0 +1,79 @@
+"""Expressions and statements with others in place of some of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from . import tree
+
+__all__ = ["rewritten", "with_expressions", "with_parts"]
+
+
+def rewritten(
+    statements: tuple[tree.Statement, ...],
+    change: Callable[[tree.Expression], tree.Expression | None],
+) -> tuple[tree.Statement, ...]:
+    """The statements with what `change` gives for an expression, or None to look at its parts."""
+
+    def expression(part: tree.Expression) -> tree.Expression:
+        changed = change(part)
+        return with_parts(part, expression) if changed is None else changed
+
+    return with_expressions(statements, expression)
+
+
+def with_parts(
+    expression: tree.Expression, change: Callable[[tree.Expression], tree.Expression]
+) -> tree.Expression:
+    """The expression with its operands changed; it does not go into them."""
+    match expression:
+        case tree.Read():
+            return replace(expression, subscripts=tuple(map(change, expression.subscripts)))
+        case tree.Operation():
+            return replace(expression, operands=tuple(map(change, expression.operands)))
+        case tree.Convert():
+            return replace(expression, value=change(expression.value))
+        case tree.Select():
+            return replace(
+                expression,
+                condition=change(expression.condition),
+                if_true=change(expression.if_true),
+                if_false=change(expression.if_false),
+            )
+        case tree.Call():
+            return replace(expression, arguments=tuple(map(change, expression.arguments)))
+    return expression
+
+
+def with_expressions(
+    statements: tuple[tree.Statement, ...], change: Callable[[tree.Expression], tree.Expression]
+) -> tuple[tree.Statement, ...]:
+    """The statements, inner ones too, with each expression that stands in one changed. `change` gets a
+    target as the read that it is, and gives a read for it."""
+
+    def changed(statement: tree.Statement) -> tree.Statement:
+        match statement:
+            case tree.Assign():
+                target = change(statement.target)
+                assert isinstance(target, tree.Read)
+                return replace(statement, target=target, value=change(statement.value))
+            case tree.For():
+                start, stop = change(statement.start), change(statement.stop)
+                body = with_expressions(statement.body, change)
+                return replace(statement, start=start, stop=stop, body=body)
+            case tree.While():
+                body = with_expressions(statement.body, change)
+                return replace(statement, condition=change(statement.condition), body=body)
+            case tree.If():
+                return replace(
+                    statement,
+                    condition=change(statement.condition),
+                    body=with_expressions(statement.body, change),
+                    otherwise=with_expressions(statement.otherwise, change),
+                )
+            case tree.Assume():
+                return replace(statement, condition=change(statement.condition))
+        return statement
+
+    return tuple(map(changed, statements))

@@ -1,7 +1,8 @@
 """The transformations that a program has gone through, as a value: printed, saved, replayed, undone.
 
 A schedule is a value (`tw.Schedule`); what is done to the equations before there is a schedule is one,
-too. Each command of `commands` that changes a program leaves a `Step` behind.
+too, and so is what a target mapping says. Each command of `commands` and of `mapping.commands` that changes
+a program leaves a `Step` behind.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import inspect
 import json
 import os
 import pathlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import tilewright as tw
@@ -191,8 +192,11 @@ def _recorded_step(name: str, signature: inspect.Signature, given: Mapping[str, 
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for key, value in given.items():
-        if signature.parameters[key].kind is inspect.Parameter.KEYWORD_ONLY:
+        kind = signature.parameters[key].kind
+        if kind is inspect.Parameter.KEYWORD_ONLY:
             named[key] = value
+        elif kind is inspect.Parameter.VAR_POSITIONAL:
+            positional += value
         else:
             positional.append(value)
     return _step((name, positional, named))
@@ -228,4 +232,6 @@ def _step(given: Any) -> Step:
 
 
 def _fixed(value: Any) -> Any:
-    return tuple(_fixed(each) for each in value) if isinstance(value, list | tuple) else value
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+        return tuple(_fixed(each) for each in value)
+    return value

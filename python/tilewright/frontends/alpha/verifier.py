@@ -13,6 +13,7 @@ from itertools import combinations
 import tilewright as tw
 
 from ...base.checks import described
+from .mapping.landing import clearing_place
 from .mapping.plans import Plan, Statement, plan_of
 from .mapping.running import whole_system
 from .program import Program
@@ -149,8 +150,14 @@ class _Verifier:
         for each in self.plan.statements.values():
             if each.in_body:
                 dependences.append(self.accumulation(each))
+        # Tiles of named sizes have their sums cleared before all loops (`c.tiled`).
+        cleared = {
+            each.variable: 0 if self.any_sizes else clearing_place(self.plan, each)
+            for each in self.plan.statements.values()
+            if each.in_body
+        }
         memory = memory_verdicts(
-            self.plan, flows, self.timed, lambda first, second: self.order(first, second, True)
+            self.plan, flows, self.timed, lambda one, other: self.order(one, other, True), cleared
         )
         return Verification(self.name, tuple(dependences), tuple(memory), tuple(self.problems()))
 

@@ -492,30 +492,56 @@ class Enumerated:
         values = [at(row, point) for row in rows]
         return tuple(v % m if m else v for v, m in zip(values, moduli, strict=True))
 
+    def cleared(self, name: str, point: Point) -> tuple[Point, list[str]]:
+        """When the sum of a term is cleared: before the first loop over terms (-1000)."""
+        time, kinds = self.tiled(name, point)
+        rows = list(self.given.times[name])
+        if self.given.tiling is not None:
+            dimensions, _, how = self.given.tiling
+            tiles = [rows[d] for d in dimensions]
+            if how == "wavefront":  # the sum of the tiles varies if one of them does
+                tiles[0] = next((r for r in tiles if self.varies(name, r)), tiles[0])
+            rows = [*rows[: dimensions[0]], *tiles, *rows[dimensions[0] :]]
+        for place, row in enumerate(rows):
+            if self.varies(name, row):
+                later = ["sequential"] * (len(kinds) - place)
+                return (*time[:place], -1000, *time[place + 1 :]), kinds[:place] + later
+        return time, kinds
+
+    def varies(self, name: str, row: Row) -> bool:
+        """Whether terms of one answer may have several values of a row."""
+        rows = [each[:-1] for each in self.given.variables[name].projection]
+        a, b = next((each for each in rows if any(each)), (0, 0))
+        return any(row[:-1]) if not (a or b) else a * row[1] != b * row[0]
+
     def memory_is_legal(self) -> bool:
-        for (consumer, _), pairs in self.pairs().items():
-            for z, producer, y, inside in pairs:
-                if producer not in self.given.memory:
-                    continue
-                value = self.answer(producer, y)
-                writers = [producer]
-                if producer in self.given.spaces:
-                    writers = list(self.given.spaces)
-                for writer in writers:
-                    for w in self.instances(writer):
-                        result = self.answer(writer, w)
-                        if writer == producer and result == value:
-                            continue
-                        if self.cell(writer, result) != self.cell(producer, value):
-                            continue
-                        if self.first_is_before(self.tiled(writer, w), self.tiled(producer, y)):
-                            continue
-                        if self.first_is_before(self.tiled(consumer, z), self.tiled(writer, w)):
-                            continue
-                        own = writer == consumer and w == z
-                        if own and not inside and writer not in self.in_body:
-                            continue
-                        return False
+        return all(
+            self.keeps(consumer, z, producer, y, writer, w, inside)
+            for (consumer, _), pairs in self.pairs().items()
+            for z, producer, y, inside in pairs
+            if producer in self.given.memory
+            for writer in (self.given.spaces if producer in self.given.spaces else [producer])
+            for w in self.instances(writer)
+        )
+
+    def keeps(
+        self, consumer: str, z: Point, producer: str, y: Point, writer: str, w: Point, inside: bool
+    ) -> bool:
+        """Whether w, or the clearing of its sum, leaves what y computes and z reads as it is."""
+        value, result = self.answer(producer, y), self.answer(writer, w)
+        is_same = writer == producer and result == value
+        if is_same or self.cell(writer, result) != self.cell(producer, value):
+            return True
+        own = writer == consumer and w == z and not inside and writer not in self.in_body
+        written, read = self.tiled(producer, y), self.tiled(consumer, z)
+        start = self.tiled(writer, w)
+        begun = self.cleared(producer, y) if producer in self.in_body else written
+        for end in (begun, written):
+            if not (self.first_is_before(start, end) or self.first_is_before(read, start) or own):
+                return False
+        if writer in self.in_body:
+            cleared = self.cleared(writer, w)
+            return self.first_is_before(cleared, written) or self.first_is_before(read, cleared)
         return True
 
     def is_legal(self) -> bool:

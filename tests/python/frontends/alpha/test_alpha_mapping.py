@@ -470,3 +470,50 @@ def test_9_2_d_tiling_refuses_what_some_size_breaks(tmp_path: Path) -> None:
     shared = alpha.SetMemorySpace(alpha.SetTiling(p, "0,1", "a,b"), "room", "A")
     with pytest.raises(tw.DeclarationError, match="the shared memory of A needs sizes"):
         alpha.generateScheduledC(shared, "jacobi1D", tmp_path)
+
+
+# ---- commands as values ----
+
+
+def every_command(p: alpha.Program) -> list[alpha.Program]:
+    """Figure 1 under one mapping command after the other, and a transformation between them."""
+    made = [alpha.SetSTMap(p, "jacobi1D", "A", "(t,i->t,i+t)")]
+    made.append(alpha.SetSTMap(made[-1], "Aout", "(i->T+1,i+T+1)"))
+    made.append(alpha.SetDimensionType(made[-1], 1, "sequential", "A"))
+    made.append(alpha.Normalize(made[-1]))
+    made.append(alpha.SetMemoryMapping(made[-1], "A", "(t,i->t,i)", [2, 0]))
+    made.append(alpha.SetMemorySpace(made[-1], "room", "A"))
+    made.append(alpha.SetTiling(made[-1], range(2), (4, "8"), "wavefront"))
+    made.append(alpha.SetTiling(made[-1], ""))
+    return made
+
+
+def test_mapping_commands_are_recorded_and_undone() -> None:
+    p = alpha.load(FIGURE_1)
+    made = every_command(p)
+    last = made[-1]
+    for number, each in enumerate(made):
+        assert len(each.rewrites) == number + 1
+        assert last.undo(len(made) - 1 - number) == each
+        assert last.undo(len(made) - 1 - number).rewrites == each.rewrites
+    assert last.undo(len(made)) == p and not p.rewrites
+    assert last.mapping("jacobi1D").tiling is None and last.undo().mapping("jacobi1D").tiling
+    assert last.rewrites.apply_to(p) == last
+    assert alpha.Rewrites.from_json(last.rewrites.to_json()) == last.rewrites
+    assert "p = tw.alpha.SetSTMap(p, 'jacobi1D', 'A', '(t,i->t,i+t)')" in str(last.rewrites)
+    shown: dict[str, Any] = {"tw": tw, "p": p}
+    exec(str(last.rewrites), shown)  # the text is the Python that makes it
+    assert shown["p"] == last
+
+
+def test_one_call_is_one_step() -> None:
+    """Maps of several variables, the other name of the command, and what is so already."""
+    p = alpha.load("""affine t {N|N>0} input long A {i|0<=i<N}; output long B, C {i|0<=i<N};
+      let B[i] = A[i]; C[i] = B[i];""")
+    both = alpha.setSpaceTimeMap(p, "B, C", "(i->i)")
+    assert [step.command for step in both.rewrites] == ["SetSTMap"] and both.undo() == p
+    assert set(both.mapping("t").times) == {"B", "C"} and not p.mapping("t").times
+    same = alpha.SetMemoryMapping(both, "C", "(i->i)")
+    assert same == both and len(same.rewrites) == 2 and same.undo() == both
+    with pytest.raises(tw.ScheduleError, match="only 2 transformations"):
+        same.undo(3)

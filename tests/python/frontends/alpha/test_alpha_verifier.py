@@ -229,6 +229,55 @@ def test_verdicts_are_those_of_enumeration(first: int) -> None:
     assert {seed: text for seed, (_, text) in found.items() if text} == {}
 
 
+CLEARED = """affine mapped {N | N==3} input long A {i|0<=i<2N}; output long Y,Z {i|0<=i<N};
+  local long X,S {i|0<=i<N}; let X[i] = A[i]+1; Y[i] = X[i];
+  S[i] = reduce(+,[k],{|0<=k<N} : A[i+k]); Z[i] = S[i];."""
+
+
+@pytest.mark.parametrize(
+    ("times", "legal"),
+    [
+        (("(i->0,i)", "(i->1,i)", "(i,k->k+5,i)", "(i->N+9,i)"), False),
+        (("(i->i,0)", "(i->i,1)", "(i,k->i,k+2)", "(i->i,N+2)"), False),
+        (("(i->0,0,i)", "(i->0,1,i)", "(i,k->0,k+2,i)", "(i->1,0,i)"), False),
+        (("(i->i,0,0)", "(i->i,1,0)", "(i,k->i,2,k)", "(i->i,3,0)"), True),
+        (("(i->0,i,0)", "(i->1,i,0)", "(i,k->2,k,i)", "(i->3,i,0)"), True),
+        (("(i->3,i,0)", "(i->4,i,0)", "(i,k->1,k,i)", "(i->2,i,0)"), True),
+        (("(i->5,i,0)", "(i->5,i,1)", "(i,k->1,k,i)", "(i->1,i+N,0)"), True),
+    ],
+)
+def test_a_sum_is_cleared_before_the_loops_over_its_terms(
+    times: tuple[str, ...], legal: bool
+) -> None:
+    """A shared memory must be free then; the verifier and the function's own check agree."""
+    plain = mapped = alpha.load(CLEARED)
+    for name, text in zip("XYSZ", times, strict=True):
+        mapped = alpha.SetSTMap(mapped, name, text)
+    assert alpha.verify(mapped)
+    mapped = alpha.SetMemorySpace(mapped, "room", "X,S")
+    answer = alpha.verify(mapped)
+    assert bool(answer) == legal
+    if legal:
+        a = np.arange(6) * 7 % 11
+        for one, other in zip(mapped["mapped"](a, N=3), plain["mapped"](a, N=3), strict=True):
+            np.testing.assert_array_equal(one, other)
+        return
+    assert "a sum is cleared before the outermost loop over its terms" in str(answer.violations[0])
+    with pytest.raises(tw.IllegalScheduleError, match="written by S_init"):
+        _ = mapped["mapped"]
+
+
+def test_tiles_of_named_sizes_clear_their_sums_first() -> None:
+    """In one cell, the second sum would begin with the first one's value."""
+    p = alpha.load("""affine t {N | N>1} input long A {i|0<=i<2N}; output long Z {i|0<=i<N};
+      local long S {i|0<=i<N}; let S[i] = reduce(+,[k],{|0<=k<N} : A[i+k]); Z[i] = S[i];.""")
+    p = alpha.SetSTMap(alpha.SetSTMap(p, "S", "(i,k->i,0,k)"), "Z", "(i->i,1,0)")
+    p = alpha.SetMemoryMapping(p, "S", "(i->i)", "1")
+    assert alpha.verify(p) and alpha.verify(alpha.SetTiling(p, "2", "4"))
+    answer = alpha.verify(alpha.SetTiling(p, "2", "size"))
+    assert not answer and "a sum is cleared" in str(answer.violations[0])
+
+
 def test_both_verdicts_are_among_them() -> None:
     assert {disagreement(seed)[0] for seed in range(8)} == {True, False}
 

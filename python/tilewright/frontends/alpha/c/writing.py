@@ -144,6 +144,8 @@ class _Writer:
             sizes = array_bounds(self.system, declared)
             return [("0", f"greatest(0, {affine_text(each)})") for each in sizes]
         domain, found = declared.domain, []
+        if domain.is_empty:  # for all parameters: a case left it no points
+            return [("0", "0")] * domain.arity
         for position, name in enumerate(domain.indices):
             others = [number for number in range(domain.arity) if number != position]
             points = domain.points.project_out(*others) if others else domain.points

@@ -18,6 +18,7 @@ from ....base.checks import a_path, described
 from ..c.scheduled import scheduled_c
 from ..c.tiled import tiled_c
 from ..domains import AffineFunction
+from ..history import recorder
 from ..kernels import identifier
 from ..program import Program
 from ..reading import read_function
@@ -37,7 +38,10 @@ __all__ = [
     "setSpaceTimeMap",
 ]
 
+recorded = recorder(Program)
 
+
+@recorded
 def SetSTMap(program: Program, *arguments: str) -> Program:
     """When each value of a variable is computed, `SetSTMap(program, [system,] variable, function)`.
 
@@ -92,6 +96,7 @@ def SetSTMap(program: Program, *arguments: str) -> Program:
 setSpaceTimeMap = SetSTMap
 
 
+@recorded
 def SetDimensionType(program: Program, *arguments: object) -> Program:
     """What a dimension of time is, `SetDimensionType(program, [system,] dimension, type[, variable])`.
 
@@ -140,6 +145,7 @@ def SetDimensionType(program: Program, *arguments: object) -> Program:
     return program.with_mapping(name, mapping.having("types", (variable, number), kind))
 
 
+@recorded
 def SetMemoryMapping(program: Program, *arguments: object) -> Program:
     """Where each value of a local is kept, `SetMemoryMapping(program, [system,] variable, function[, factors])`.
 
@@ -199,6 +205,7 @@ def SetMemoryMapping(program: Program, *arguments: object) -> Program:
     return program.with_mapping(name, mapping.having("memory", variable, made))
 
 
+@recorded
 def SetMemorySpace(program: Program, *arguments: str) -> Program:
     """One memory for several locals, `SetMemorySpace(program, [system,] space, variables)`.
 
@@ -247,6 +254,7 @@ def SetMemorySpace(program: Program, *arguments: str) -> Program:
     return program.with_mapping(name, mapping)
 
 
+@recorded
 def SetTiling(program: Program, *arguments: object) -> Program:
     """Cuts dimensions of time into tiles, `SetTiling(program, [system,] dimensions, sizes[, type])`.
 

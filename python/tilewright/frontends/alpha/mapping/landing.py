@@ -20,7 +20,7 @@ from ..tree import Equation, Reduce, System
 from .inner_reductions import InnerReduction
 from .plans import Plan, Statement
 
-__all__ = ["apply_plan", "memory_text", "space_name"]
+__all__ = ["apply_plan", "clearing_place", "memory_text", "space_name"]
 
 
 def apply_plan(
@@ -73,7 +73,7 @@ def schedule_text(
 
     Args:
         plan: when they run.
-        known: the iterators of each computation; variables that no output needs are not there.
+        known: the iterators of each computation; variables and reductions that no output needs are not there.
         inner: see `apply_plan`.
     """
     before: dict[str, list[InnerReduction]] = {}
@@ -91,6 +91,8 @@ def schedule_text(
         iterators = known[name]
         found[name] = (iterators, *_of_instances(plan, statement, times, types, iterators))
         for position, each in enumerate(before.get(name, ())):
+            if each.name not in known:  # the branch that needs it has no points
+                continue
             iterators = known[each.name]
             own = dict(zip(each.to_owner.indices, map(Linear.of, iterators), strict=False))
             place = [result.substituted(own) for result in each.to_owner.results]
@@ -143,6 +145,21 @@ def _of_instances(
     point = _body_point(plan, statement, iterators, arity)
     values = dict(zip(statement.domain.indices, point, strict=True))
     return [each.substituted(values) for each in times], list(types)
+
+
+def clearing_place(plan: Plan, statement: Statement) -> int:
+    """The dimension of time before whose loop a sum that is scheduled by its terms is cleared: the first
+    that the reduced iterators are in.
+
+    Args:
+        plan: when statements run.
+        statement: one in the body of a reduction.
+    """
+    iterators = iterators_of(plan.system, statement.variable)
+    arity = plan.system.declaration(statement.variable).domain.arity
+    times, _ = _of_instances(plan, statement, *plan.tiled(statement), iterators)
+    reduced = set(iterators[arity:])
+    return next((n for n, each in enumerate(times) if each.names() & reduced), len(times))
 
 
 def _body_point(

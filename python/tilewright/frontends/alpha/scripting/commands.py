@@ -165,23 +165,18 @@ COMMANDS: dict[str, Command] = {
     "ExportPRDG": Command(report.ExportPRDG, (1,)),
     "VerifyTargetMapping": Command(VerifyTargetMapping),
     "CheckProgram": Command(_check_program),
-    "SetSTMap": Command(mapping.SetSTMap),
     "SetDimensionType": Command(_dimension_type),
-    "SetMemoryMapping": Command(mapping.SetMemoryMapping),
-    "SetMemorySpace": Command(mapping.SetMemorySpace),
-    "SetTiling": Command(mapping.SetTiling),
-    "generateScheduledC": Command(mapping.generateScheduledC, (2,)),
-    "setSpaceTimeMap": Command(mapping.SetSTMap),
     "setDimensionType": Command(_dimension_type),
-    "setMemorySpace": Command(mapping.SetMemorySpace),
     "setMemoryMap": Command(_memory_map),
     "setParallel": Command(_parallel),
     "setOrderingDimensions": Command(_ordering),
-    "setTiling": Command(mapping.SetTiling),
     "generateScheduledCode": Command(mapping.generateScheduledC, (2,)),
     "generateWriteCode": Command(report.generateWriteC, (2,)),
     "generateWrapper": Command(report.generateWrapperC, (2,)),
 }
-for _name in report.__all__:
-    _paths = (2,) if _name.startswith("generate") else ()
-    COMMANDS.setdefault(_name, Command(getattr(report, _name), _paths))
+for _module in (report, mapping):
+    for _name in _module.__all__:
+        _paths = (2,) if _name.startswith("generate") else ()
+        COMMANDS.setdefault(_name, Command(getattr(_module, _name), _paths))
+COMMANDS["setMemorySpace"] = COMMANDS["SetMemorySpace"]
+COMMANDS["setTiling"] = COMMANDS["SetTiling"]

@@ -184,6 +184,8 @@ class MemoryVerdict:
         text: what is read.
         conflicts: from instances that read to those that overwrite before.
         witness: three of these, or None.
+        is_clearing: whether a sum that is cleared before the loops over its terms is in the way: that of
+            the overwriter, or the variable's own, which is overwritten before the terms come.
     """
 
     variable: str
@@ -192,6 +194,7 @@ class MemoryVerdict:
     text: str
     conflicts: tw.Map
     witness: Witness | None = None
+    is_clearing: bool = False
 
     @property
     def is_legal(self) -> bool:
@@ -202,9 +205,13 @@ class MemoryVerdict:
         head = f"memory of {self.variable}, read by {self.consumer} as {self.text}"
         if self.is_legal:
             return f"{head}: kept"
-        return (
-            f"{head}: overwritten by {self.overwriter} for {self.conflicts.domain}; {self.witness}"
-        )
+        told = f"overwritten by {self.overwriter} for {self.conflicts.domain}; {self.witness}"
+        if self.is_clearing:
+            told += (
+                "; a sum is cleared before the outermost loop over its terms begins: put an ordering "
+                "dimension in front of that loop, or keep it in a memory of its own"
+            )
+        return f"{head}: {told}"
 
 
 @dataclass(frozen=True)

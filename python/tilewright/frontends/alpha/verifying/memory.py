@@ -2,12 +2,13 @@
 
 A value that z reads is lost if z' writes to its place and is not sure to run before the value is
 written or after it is read. Unlike the report's verifier, this one knows modulo factors and tiling:
-places are those that the factors leave, and the order is that of the tiled loops.
+places are those that the factors leave, and the order is that of the tiled loops. A sum that is
+scheduled by its terms is written when it is cleared, too, before the loops over terms begin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import tilewright as tw
 
@@ -16,7 +17,7 @@ from ..mapping.plans import Plan
 from .answers import MemoryVerdict, Witness
 from .causality import instance_at
 from .dependences import Flow, answers_map
-from .orders import Order, Timed
+from .orders import Order, OrderOfClearing, Timed
 
 __all__ = ["cells_map", "memory_verdicts"]
 
@@ -45,9 +46,18 @@ def memory_verdicts(
     flows: Iterable[Flow],
     timed: dict[str, Timed],
     order_of: Callable[[str, str], Order],
+    cleared: Mapping[str, int],
 ) -> Iterator[MemoryVerdict]:
     """One for each read of a variable with a memory map or a shared memory, and each variable that
-    is kept there."""
+    is kept there; one more for each clearing that is in the way.
+
+    Args:
+        plan: when statements run.
+        flows: who reads what.
+        timed: the instances by variable.
+        order_of: how those of two variables compare.
+        cleared: of sums that are scheduled by their terms, the dimension before which they are cleared.
+    """
     mapping = plan.mapping
     for flow in flows:
         read = flow.producer
@@ -55,7 +65,24 @@ def memory_verdicts(
         if space is None and read not in mapping.memory:
             continue
         for writer in [n for n, s in mapping.spaces.items() if s == space] if space else [read]:
-            yield _verdict(plan, flow, writer, timed, order_of)
+            written, until = order_of(writer, read), order_of(flow.consumer, writer)
+            yield _verdict(plan, flow, writer, timed, written, until)
+            clearings: list[tuple[Order, Order]] = []
+            if writer in cleared:
+                place, own = cleared[writer], timed[writer]
+                clearings.append(
+                    (
+                        OrderOfClearing(own, timed[read], place, True),
+                        OrderOfClearing(timed[flow.consumer], own, place, False),
+                    )
+                )
+            if read in cleared:
+                own_clearing = OrderOfClearing(timed[writer], timed[read], cleared[read], False)
+                clearings.append((own_clearing, until))
+            for begun, end in clearings:
+                verdict = _verdict(plan, flow, writer, timed, begun, end, is_clearing=True)
+                if verdict.witness is not None:
+                    yield verdict
 
 
 def _verdict(
@@ -63,7 +90,9 @@ def _verdict(
     flow: Flow,
     writer: str,
     timed: dict[str, Timed],
-    order_of: Callable[[str, str], Order],
+    written_order: Order,
+    reader: Order,
+    is_clearing: bool = False,
 ) -> MemoryVerdict:
     produced, written = plan.statements[flow.producer], plan.statements[writer]
     place = answers_map(produced).then(cells_map(plan, flow.producer))
@@ -71,15 +100,16 @@ def _verdict(
     if writer == flow.producer:  # the terms of one answer share its place
         answers = answers_map(produced)
         same_place = same_place - answers.then(answers.reverse())
-    lost = same_place - order_of(writer, flow.producer).before.reverse()
-    reader = order_of(flow.consumer, writer)
+    lost = same_place - written_order.before.reverse()
     overtakes = reader.everything - reader.before
     if writer == flow.consumer and not flow.in_reduction and not written.in_body:
         overtakes = overtakes - timed[writer].domain.points.identity()  # it reads, then writes
     conflicts = (flow.relation.then(lost) & overtakes).coalesce()
     witness = _witness(plan, flow, writer, timed, conflicts, lost) if conflicts else None
     shown = reader.shown(conflicts, plan.system.context)
-    return MemoryVerdict(flow.producer, flow.consumer, writer, flow.text, shown, witness)
+    return MemoryVerdict(
+        flow.producer, flow.consumer, writer, flow.text, shown, witness, is_clearing
+    )
 
 
 def _witness(

@@ -10,7 +10,7 @@ import tilewright as tw
 from ..domains import AffineFunction, Domain, canonical
 from ..linear import Floor, Linear
 
-__all__ = ["Order", "OrderOfAnyTiles", "Timed", "number_at"]
+__all__ = ["Order", "OrderOfAnyTiles", "OrderOfClearing", "Timed", "number_at"]
 
 _COMPARED = {
     "less": tw.Map("{ [a] -> [b] : a < b }"),
@@ -154,3 +154,28 @@ class OrderOfAnyTiles(Order):
                 found = found | (left & self.where("less", dimension))
             left = left & self.where("equal", dimension)
         return found
+
+
+class OrderOfClearing(Order):
+    """Where one side stands for the clearing of its sum, which is done before the loop of a dimension begins.
+
+    Args:
+        first, second: the instances; of a sum, its terms.
+        place: the dimension.
+        clears_first: whether the first are cleared; else the second are.
+    """
+
+    def __init__(self, first: Timed, second: Timed, place: int, clears_first: bool) -> None:
+        super().__init__(first, second)
+        self.place = place
+        self.clears_first = clears_first
+
+    @cached_property
+    def before(self) -> tw.Map:
+        """The pairs whose first instance, or its clearing, is sure to run before the second's."""
+        left, found = self.everything, self.everything - self.everything
+        for dimension in range(self.place):
+            if not self.is_parallel(dimension):
+                found = found | (left & self.where("less", dimension))
+            left = left & self.where("equal", dimension)
+        return found | left if self.clears_first else found

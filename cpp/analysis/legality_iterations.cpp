@@ -40,8 +40,12 @@ bool runs_in_order(const Statement &statement) {
   return checked(statement.domain.is_subset(same), doing);
 }
 
-/// The test is asked once in an iteration, by nobody beside others.
-bool is_alone(const Statement &test) { return test.loop_names.size() == 1; }
+/// The test is asked once in an iteration, by nobody beside others: loops inside of the iterations'
+/// own are places of its one instance.
+bool is_alone(const Statement &test) {
+  return std::all_of(test.tags.begin(), test.tags.end(),
+                     [](const LoopTag &tag) { return tag == LoopTag{}; });
+}
 
 bool mentions_parameter(const ExprPtr &extent, const std::string &name) {
   bool found = false;

@@ -100,9 +100,11 @@ private:
 
   StmtPtr translate_user(const isl::ast_node &node);
   StmtPtr translate_scanned(size_t position);
+  /// The value of a loop as a function of the instance.
+  ValuePtr loop_of_instance(const Statement &statement, size_t level,
+                            const ExpressionTranslator::Environment &iterators);
   /// The value of a loop that isl has left out, among those of the scanned dimensions.
-  ValuePtr argument_of(const Statement &statement, size_t level,
-                       const std::vector<ValuePtr> &arguments) const;
+  ValuePtr argument_of(size_t level, const std::vector<ValuePtr> &arguments) const;
   /// What `make` makes, in those loops over blocks and threads of the statement that isl has left
   /// out because they have one iteration: it is for the block, or thread, that has this one.
   StmtPtr in_own_loops(const Statement &statement,

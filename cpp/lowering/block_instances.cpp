@@ -82,7 +82,8 @@ bool is_by_case(const isl::pw_aff &value) {
   return isl_pw_aff_n_piece(value.get()) > 1 &&
          isl_pw_aff_every_piece(
              value.get(), [](isl_set *, isl_aff *aff, void *) { return isl_aff_is_cst(aff); },
-             nullptr) == isl_bool_true;
+             nullptr) == isl_bool_true &&
+         cases_of(value).size() > 1; // a loop over such blocks that was split may have one value
 }
 
 BlockInstances block_instances(const Statement &statement, const isl::map &time) {

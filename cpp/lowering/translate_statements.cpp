@@ -134,27 +134,34 @@ StmtPtr AstTranslator::translate_user(const isl::ast_node &node) {
   for (size_t i = 0; i < statement.iterators.size(); ++i) {
     iterators[statement.iterators[i]] =
         inverse.empty() ? arguments.at(i)
-                        : with_step(blocks, i, argument_of(statement, blocks.loop, arguments),
+                        : with_step(blocks, i, argument_of(blocks.loop, arguments),
                                     recover(statement, inverse[i], arguments), program_);
   }
   if (!inverse.empty()) {
     set_loops_by_case(
-        statement, [&](size_t level) { return argument_of(statement, level, arguments); },
-        iterators);
+        statement, [&](size_t level) { return argument_of(level, arguments); }, iterators);
   }
   return in_own_loops(
-      statement, [&](size_t level) { return argument_of(statement, level, arguments); },
+      statement,
+      [&](size_t level) {
+        return inverse.empty() ? loop_of_instance(statement, level, iterators)
+                               : argument_of(level, arguments);
+      },
       [&] { return translate_instance(statement, iterators); });
 }
 
-ValuePtr AstTranslator::argument_of(const Statement &statement, size_t level,
-                                    const std::vector<ValuePtr> &arguments) const {
-  if (ast_.iterators[position_of(statement)].empty()) {
-    throw Error(ErrorKind::Schedule,
-                "loop '" + statement.loop_names[level] + "' of " + statement.computation->name +
-                    " has one iteration whose value is not known; do not map it to a GPU",
-                statement.computation->where);
+ValuePtr AstTranslator::loop_of_instance(const Statement &statement, size_t level,
+                                         const ExpressionTranslator::Environment &iterators) {
+  ExpressionTranslator expressions(state_, statement, iterators);
+  const ValuePtr value =
+      expressions.translate(from_affine(statement.loops[level], statement.iterators));
+  if (!expressions.take_statements().empty()) {
+    throw Error(ErrorKind::Internal, "the value of a loop takes statements");
   }
+  return cast_value(value, Int64);
+}
+
+ValuePtr AstTranslator::argument_of(size_t level, const std::vector<ValuePtr> &arguments) const {
   const auto found =
       std::find(dimensions_.begin(), dimensions_.end(), 2 * static_cast<int>(level) + 1);
   const auto position = static_cast<size_t>(found - dimensions_.begin());

@@ -84,6 +84,9 @@ struct TimeSpaceMap {
   std::vector<LoopDimension> dimensions;
   bool explicit_time =
       false; ///< given by set_schedule: shares one time space with all other such computations
+  /// With explicit_time, if the function iterates until data say so: 0 in the iterations, less in
+  /// front of them, more behind. Such phases are times one after the other.
+  int phase = 0;
   /// A one-to-many map, by which an instance runs at several times, has C[loops..., iterators...],
   /// the values of its outermost loops before those of the instance: what all its loops are
   /// functions of. Nothing: each instance runs once.

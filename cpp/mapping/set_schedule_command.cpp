@@ -1,13 +1,18 @@
 // set_schedule: the time-space map of one computation, or of all, as isl text with the papers'
 // tags.
 #include "algorithm/block.h"
+#include "algorithm/convergence.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
 #include "mapping/copies.h"
+#include "mapping/number_limits.h"
 #include "mapping/written_times.h"
 #include "polyhedral/set_text.h"
 
+#include <isl/aff.h>
 #include <isl/map.h>
+#include <isl/space.h>
+#include <isl/val.h>
 
 #include <algorithm>
 #include <cctype>
@@ -18,6 +23,21 @@
 namespace tilewright {
 
 namespace {
+
+/// A parameter as a function of instances.
+isl::pw_aff parameter_on(const isl::set &universe, const std::string &name) {
+  isl_space *space = isl_set_get_space(universe.get());
+  const int found = isl_space_find_dim_by_name(space, isl_dim_param, name.c_str());
+  auto position = static_cast<unsigned>(std::max(found, 0));
+  if (found < 0) {
+    position = static_cast<unsigned>(std::max(isl_size(0), isl_space_dim(space, isl_dim_param)));
+    space = isl_space_add_dims(space, isl_dim_param, 1);
+    space = isl_space_set_dim_name(space, isl_dim_param, position, name.c_str());
+  }
+  isl_aff *value =
+      isl_aff_var_on_domain(isl_local_space_from_space(space), isl_dim_param, position);
+  return checked(isl::manage(isl_pw_aff_from_aff(value)), "set_schedule");
+}
 
 /// The map must start from the computation's instances.
 void require_domain(const Command &command, const std::string &computation, const isl::map &given,
@@ -173,6 +193,74 @@ void require_one_space(const MappingState &state, const Command &command, const 
   }
 }
 
+// ---- iterations until data say so ----
+
+/// Whether all instances have times of the outermost dimension that are `test` of `bound`.
+template <class Test>
+bool all_times(const TimeSpaceMap &map, const isl::set &instances, const isl::pw_aff &bound,
+               Test &&test) {
+  return checked(instances.is_subset(test(map.dimensions.front().value, bound)), "set_schedule");
+}
+
+/// The number that the outermost dimension is for all instances, if it is one.
+std::optional<std::int64_t> outermost_number(const TimeSpaceMap &map, const isl::set &instances) {
+  const isl::pw_aff value = map.dimensions.front().value.intersect_domain(instances);
+  const isl::val first = isl::manage(isl_pw_aff_min_val(value.copy()));
+  const isl::val last = isl::manage(isl_pw_aff_max_val(value.copy()));
+  return first.is_int().is_true() && first.eq(last).is_true() ? std::optional(first.num_si())
+                                                              : std::nullopt;
+}
+
+/// The loop that data end is a loop of its own, which nothing shares that runs in front of it or
+/// behind. A map says so by an outermost dimension that is a number everywhere, the place in the
+/// order, or by times that lie before 0 or from T on, which no iteration comes to.
+void find_phases(MappingState &state) {
+  const Function &function = *state.function;
+  const auto is_one_of = [&](const std::string &name) {
+    return state.time_space.at(name).explicit_time && !is_block_result(**function.find(name));
+  };
+  std::map<std::string, std::int64_t> numbers;
+  bool all_numbers = true;
+  for (const auto &[name, map] : state.time_space) {
+    if (!is_one_of(name)) {
+      continue;
+    }
+    const auto number = outermost_number(map, scheduled_instances(state, name));
+    const bool fits = number && !map.copies && map.dimensions.size() > 1 &&
+                      std::abs(*number) <= largest_size && map.dimensions.front().tag == LoopTag{};
+    all_numbers = all_numbers && fits;
+    numbers[name] = fits ? *number : 0;
+  }
+  for (auto &[name, map] : state.time_space) {
+    if (!is_one_of(name)) {
+      continue;
+    }
+    if (all_numbers) {
+      map.phase = static_cast<int>(numbers.at(name));
+      map.dimensions.erase(map.dimensions.begin());
+      continue;
+    }
+    map.phase = 0;
+    if (is_iterated(function, **function.find(name))) {
+      continue;
+    }
+    const isl::set instances = scheduled_instances(state, name);
+    const isl::set universe = isl::set::universe(instances.space());
+    const isl::pw_aff zero(universe, isl::val(isl_context(), 0L));
+    const isl::pw_aff count = parameter_on(universe, function.stop->parameter);
+    if (all_times(map, instances, count, [](const isl::pw_aff &time, const isl::pw_aff &bound) {
+          return time.ge_set(bound);
+        })) {
+      map.phase = 1;
+    } else if (all_times(map, instances, zero,
+                         [](const isl::pw_aff &time, const isl::pw_aff &bound) {
+                           return time.lt_set(bound);
+                         })) {
+      map.phase = -1;
+    }
+  }
+}
+
 } // namespace
 
 void set_schedule_command(MappingState &state, const Command &command) {
@@ -202,6 +290,9 @@ void set_schedules_command(MappingState &state, const Command &command) {
     std::copy_if(tags.begin(), tags.end(), std::back_inserter(own),
                  [&](const WrittenTag &tag) { return mapped_at(text, tag.at) == name; });
     give_times(state, command, name, map, tags_by_position(own, command));
+  }
+  if (state.function->stop) {
+    find_phases(state);
   }
 }
 

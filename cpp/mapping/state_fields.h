@@ -41,8 +41,9 @@ void visit_fields(const LoopDimension &given, Visitor &&visitor) {
 
 template <class Visitor>
 void visit_fields(const TimeSpaceMap &given, Visitor &&visitor) {
-  const auto &[dimensions, explicit_time, copies] = given;
+  const auto &[dimensions, explicit_time, phase, copies] = given;
   visitor.visit("explicit_time", explicit_time);
+  visitor.visit("phase", phase);
   visitor.visit("copies", copies);
   visitor.visit("dimensions", dimensions);
 }

@@ -80,16 +80,18 @@ private:
   }
 
   void insert_explicit(const std::string &name) {
-    size_t length = 0;
-    for (const auto &[other, map] : state_.time_space) {
-      if (map.explicit_time) {
-        length = std::max(length, map.dimensions.size() + 1);
+    if (explicit_paths_.empty()) {
+      std::map<int, size_t> lengths;
+      for (const auto &[other, map] : state_.time_space) {
+        if (map.explicit_time) {
+          lengths[map.phase] = std::max(lengths[map.phase], map.dimensions.size() + 1);
+        }
+      }
+      for (const auto &[phase, length] : lengths) {
+        explicit_paths_[phase] = chain(&root_, root_.children.size(), length, {});
       }
     }
-    if (explicit_path_.empty()) {
-      explicit_path_ = chain(&root_, root_.children.size(), length, {});
-    }
-    paths_[name] = explicit_path_;
+    paths_[name] = explicit_paths_.at(state_.time_space.at(name).phase);
   }
 
   /// A new branch below `parent` at sibling position `at`, completing `path` to `length` nodes.
@@ -111,7 +113,7 @@ private:
   const MappingState &state_;
   Node root_;
   std::map<std::string, std::vector<Node *>> paths_;
-  std::vector<Node *> explicit_path_;
+  std::map<int, std::vector<Node *>> explicit_paths_; ///< by phase
 };
 
 } // namespace

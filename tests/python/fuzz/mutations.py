@@ -95,14 +95,14 @@ MUTATIONS = [
     Mutation(
         "a loop is concurrent only where both statements say so",
         ORDER,
-        "is_concurrent(source.tags[level].tag) || is_concurrent(sink.tags[level].tag)",
-        "is_concurrent(source.tags[level].tag) && is_concurrent(sink.tags[level].tag)",
+        "is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level])",
+        "is_concurrent(source.tags[level]) && is_concurrent(sink.tags[level])",
     ),
     Mutation(
         "only the source's tag counts",
         ORDER,
-        "is_concurrent(source.tags[level].tag) || is_concurrent(sink.tags[level].tag)",
-        "is_concurrent(source.tags[level].tag)",
+        "is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level])",
+        "is_concurrent(source.tags[level])",
     ),
     Mutation(
         "equal loop values count as out of order",
@@ -156,13 +156,13 @@ MUTATIONS = [
     Mutation(
         "parallel reductions do not race",
         ACCESSES,
-        "if (is_concurrent(update.tags[level].tag) &&",
+        "if (is_concurrent(update.tags[level]) &&",
         "if (update.tags[level].tag == Tag::Vector &&",
     ),
     Mutation(
         "every reduction counts as atomic",
         TERMS,
-        "(update.atomic && is_concurrent(tag.tag));",
+        "(update.atomic && is_concurrent(tag));",
         "is_concurrent(tag.tag);",
     ),
     Mutation(
@@ -229,8 +229,8 @@ MUTATIONS = [
     Mutation(
         "concurrent loops are forgotten where other writes are in other iterations",
         CHECKER,
-        'is_concurrent(sink.tags[level].tag)) && !checked(others.is_subset(same), "writes to one element")',
-        "is_concurrent(sink.tags[level].tag)) && others.is_null()",
+        'is_concurrent(sink.tags[level])) && !checked(others.is_subset(same), "writes to one element")',
+        "is_concurrent(sink.tags[level])) && others.is_null()",
     ),
     Mutation(
         "other writes in the same iteration are forgotten",
@@ -247,7 +247,7 @@ MUTATIONS = [
     Mutation(
         "before the next write, whatever loops are concurrent",
         CHECKER,
-        "if (is_concurrent(source.tags[level].tag) != is_concurrent(sink.tags[level].tag)) { return false; }",
+        "if (is_concurrent(source.tags[level]) != is_concurrent(sink.tags[level])) { return false; }",
         "",
     ),
     Mutation(

@@ -156,6 +156,7 @@ def verdict(model: Model, commands: list[Any]) -> str | None:
 MODULO = [["mod", affine(i=1), 2], affine(j=1)]
 JUDGED = [
     ([], True),
+    ([["A", "split", ["i", 2]], ["A", "join", ["i0", "i1"]]], True),
     ([["A", "parallelize", ["j"]]], True),
     ([["A", "parallelize", ["i"]]], False),
     ([["A", "interchange", ["i", "j"]]], False),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from fuzz.until_programs import declared, draw_until_case, expected, problem_of, schedule
+from fuzz.until_programs import UntilCase, declared, draw_until_case, expected, problem_of, schedule
 
 SIZES = tuple(itertools.product((3, 2, 1, 0), (4, 3, 2, 1)))
 
@@ -56,3 +56,22 @@ def test_legal_schedules_of_iterations_compute_the_same(seed: int) -> None:
                 assert steps == made, case
                 np.testing.assert_array_equal(values, wanted, err_msg=str(case))
         compared += 1
+
+
+@pytest.mark.parametrize("written", ["", "places", "T"])
+def test_the_library_refuses_a_late_computation(written: str) -> None:
+    """Nobody in the loop reads z, and each z[t] waits for all tests; but z[T - 1] would run in an iteration that is
+    never made."""
+    case = UntilCase(1, False, False, False, kept={"v": 2}, iterations="later", of="z")
+    case.written = written
+    refused = verdict(declared(case), case)
+    assert refused is not None and "has to be the outermost one" in refused
+
+
+def test_the_library_says_what_does_not_wait() -> None:
+    case = UntilCase(1, False, False, False, iterations="reversed", of="z")
+    refused = verdict(declared(case), case)
+    assert refused is not None and "has said whether its iteration is made" in refused
+    case = UntilCase(1, False, False, False, early="n")
+    refused = verdict(declared(case), case)
+    assert refused is not None and "has said which iteration is the last" in refused

@@ -4,9 +4,12 @@ library.
     u[t, i] = x[i] + t for t < back, and then of u[t - back, .] and w[t - 1, .]
     v[t, i] = of u[t, .]                    top[t] = the largest v[t, k]
     w[t, i] = of v[t, i] and w[t - 1, i]    done[t] = top[t] > 60
+    z[t, i] = of v[t, i], which no later iteration reads
 
 `last` reads the last iteration, and `n` is the number of iterations. What the schedule may change: the order of the
-computations in an iteration, the loops of each, and where values are kept, in as many iterations as a modulo says.
+computations in an iteration, the loops of each, and where values are kept, in as many iterations as a modulo says. It
+is given by commands, or as the times of all computations, with a place in the order in front, or T for what is behind
+the loop.
 
 The judge writes out all instances of a number of iterations and asks of every read whether its value is there, of every
 instance of a later iteration whether it waits for the tests of all earlier ones, and of what stands behind the loop
@@ -37,7 +40,7 @@ i, k, t = tw.iters("i k t")
 N = tw.param("N")
 T = tw.param("T", minimum=1)
 LIMIT = 12
-ITERATED = ("u", "v", "top", "w", "done", "T_reached")
+ITERATED = ("u", "v", "top", "w", "z", "done", "T_reached")
 
 Element = tuple[str, int, int]
 
@@ -61,7 +64,8 @@ class UntilCase:
         ""  # what one computation's loop over t is: reversed, parallel, later, or inside
     )
     of: str = ""  # of which computation
-    early: bool = False  # `last` runs before the loop
+    early: str = ""  # `last` or `n` runs before the loop
+    written: str = ""  # the times are given, "places" in front of them, or "T" behind the loop
 
 
 def draw_until_case(rng: random.Random) -> UntilCase:
@@ -84,9 +88,12 @@ def draw_until_case(rng: random.Random) -> UntilCase:
         case.apart = rng.choice(rest)
     elif odd < 0.18:
         case.iterations = rng.choice(("reversed", "parallel", "later", "inside"))
-        case.of = rng.choice(("u", "v", "w"))
-    elif odd < 0.24:
-        case.early = True
+        case.of = rng.choice(("u", "v", "w", "z", "z"))
+    elif odd < 0.26:
+        case.early = rng.choice(("last", "n"))
+    if not case.apart and case.iterations != "parallel" and rng.random() < 0.4:
+        case.written = rng.choice(("places", "T"))
+        case.parallel = frozenset()
     return case
 
 
@@ -100,12 +107,13 @@ def declared(case: UntilCase) -> Any:
         w.define(t > 0, v[t, i] - w[t - 1, i] // 2)
     else:
         w.define(t >= 0, v[t, i] * 2)
+    z = tw.computation("z", {t: T, i: N}, 5 - v[t, i])
     u.define(t < case.back, x[i] + t)
     at = N - 1 - i if case.mirrored else i
     u.define(t >= case.back, (u[t - case.back, i] * 3 + w[t - 1, at]) % 41)
     top = tw.computation("top", {t: T}, tw.max(v[t, k], over={k: N}, initial=0))
     done = tw.computation("done", {t: T}, top[t] > 60)
-    last = tw.computation("last", {i: N}, w[T - 1, i] + u[T - 1, i])
+    last = tw.computation("last", {i: N}, w[T - 1, i] + u[T - 1, i] + z[T - 1, i])
     n = tw.computation("n", {}, T)
     return tw.function(
         "iterated", inputs=[x], outputs=[last, n], until={T: done}, limit=LIMIT,
@@ -126,13 +134,36 @@ def expected(case: UntilCase, x: np.ndarray) -> tuple[np.ndarray, int]:
         us.append(u)
         if v.max(initial=0) > 60:
             break
-    return w + u, step + 1
+    return w + u + 5 - v, step + 1
+
+
+def times_of(case: UntilCase) -> str:
+    """All times, as set_schedule takes them."""
+    behind = "1" if case.written == "places" else "T + 1" if case.iterations == "later" else "T"
+    maps = []
+    for place, name in enumerate(case.order):
+        inner = {"done": "0", "T_reached": "0", "top": "k"}.get(name, "i")
+        at = "t" if inner == "0" else f"t, {inner}"
+        inner = "-i" if name in case.backwards else inner
+        outer = "t"
+        if name == case.of:
+            changed = {"reversed": ("-t", inner), "later": ("t + 1", inner), "inside": (inner, "t")}
+            outer, inner = changed[case.iterations]
+        phase = "0, " if case.written == "places" else ""
+        maps.append(f"{name}[{at}] -> [{phase}{outer}, {place}, {inner}]")
+    for name, at, time in (("last", "i", "i"), ("n", "", "0")):
+        time = "-" + time if name in case.backwards else time
+        fill = ", 0" if case.written == "places" else ""
+        maps.append(f"{name}[{at}] -> [{'-1' if case.early == name else behind}, {time}{fill}, 0]")
+    return "[N, T] -> { " + "; ".join(maps) + " }"
 
 
 def schedule(f: Any, case: UntilCase) -> None:
     """The commands, checked once at their end."""
     with f.transaction():
-        if case.order != ITERATED or case.apart:
+        if case.written:
+            f.set_schedule(times_of(case))
+        elif case.order != ITERATED or case.apart:
             for before, name in itertools.pairwise(case.order):
                 f[name].after(before, *(() if name == case.apart else (t,)))
         for name, kept in case.kept.items():
@@ -140,6 +171,8 @@ def schedule(f: Any, case: UntilCase) -> None:
                 f[name].store_in(tw.Buffer(f"{name}_kept", [kept, N])[t % kept, i])
         if case.shared:
             f["v"].store_in(tw.Buffer("u_kept", [case.kept["u"], N])[t % case.kept["u"], i])
+        if case.written:
+            return
         for name in sorted(case.backwards):
             f[name].reverse(i)
         for name in sorted(case.parallel):
@@ -153,7 +186,7 @@ def schedule(f: Any, case: UntilCase) -> None:
         elif case.iterations == "inside":
             f[case.of].interchange(t, i)
         if case.early:
-            f["last"].before("u")
+            f[case.early].before("u")
 
 
 # ---- the judge ----
@@ -176,6 +209,8 @@ def reads_of(case: UntilCase, name: str, s: int, at: int, n: int) -> list[Elemen
         return given if s >= case.back else []
     if name == "v":
         return [("u", s, at), ("u", s, other)] if case.both else [("u", s, at)]
+    if name == "z":
+        return [("v", s, at)]
     carried = [("w", s - 1, at)] if case.chained and s > 0 else []
     return [("v", s, at), *carried]
 
@@ -190,7 +225,7 @@ def instances_of(case: UntilCase, n: int, steps: int) -> list[Instance]:
         made.append(Instance(name, s, time, name in case.parallel, reads, writes))
 
     for s in range(steps):
-        for name in ("u", "v", "w"):
+        for name in ("u", "v", "w", "z"):
             for at in range(n):
                 add(name, s, at, 0, reads_of(case, name, s, at, n), (name, s, at))
         add("top", s, 0, 0, [], ("top_init", s, 0))
@@ -201,9 +236,10 @@ def instances_of(case: UntilCase, n: int, steps: int) -> list[Instance]:
         add("T_reached", s, 0, 0, [("done", s, 0)], ("T_reached", s, 0))
     for at in range(n):
         sign = -1 if "last" in case.backwards else 1
-        time = (0 if case.early else 2, sign * at, 0, 0)
-        read = [("w", steps - 1, at), ("u", steps - 1, at)]
+        time = (0 if case.early == "last" else 2, sign * at, 0, 0)
+        read = [(name, steps - 1, at) for name in "wuz"]
         made.append(Instance("last", steps, time, "last" in case.parallel, read, None))
+    made.append(Instance("n", steps, (0 if case.early == "n" else 2, 0, 0, 0), False, [], None))
     return made
 
 

@@ -481,3 +481,56 @@ def test_random_schedules_compute_the_same(seed):
     np.testing.assert_array_equal(found[0], expected[0], err_msg=str(f.schedule))
     assert found[1] == expected[1]
     np.testing.assert_array_equal(f.evaluate(x)[0], expected[0])
+
+
+# ---- the times of all computations ----
+
+
+def maps_of(f, places=False, **given):
+    """A map for each computation; `places`: with its place in the order in front."""
+    maps = []
+    for position, name in enumerate(f.computations):
+        one = f[name]
+        iterators = [str(x) for x in one.loops]
+        behind = "t" not in iterators
+        time = [f"{position}", *[x for x in iterators if x != "t"]]
+        time = [given.get(name, ("T" if behind else "t") if not places else "t"), *time]
+        if places and behind:
+            time = time[1:]
+        if places:
+            time = [str(int(behind)), *time]
+        maps.append((name, iterators, time))
+    width = max(len(time) for *_, time in maps)
+    text = [
+        f"{n}[{', '.join(i)}] -> [{', '.join(t + ['0'] * (width - len(t)))}]" for n, i, t in maps
+    ]
+    return "[N, T] -> { " + "; ".join(text) + " }"
+
+
+@pytest.mark.parametrize("places", [False, True])
+def test_times_of_all_computations(places):
+    f = jacobi(default_schedule=False)
+    f.set_schedule(maps_of(f, places))
+    A, b = system(6)
+    found, steps = run(f, A, b)
+    root, expected = jacobi_by_numpy(A, b)
+    assert steps == expected
+    np.testing.assert_allclose(found, root, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"root": "T - 1"}, "T_reached"),  # in the last iteration, which nobody knows
+        ({"steps": "-1"}, "which iteration is the last"),
+        ({"x": "-t"}, "reads what|before T_reached"),
+        ({"change": "t + 1"}, "reads what|outermost"),
+    ],
+)
+def test_times_that_the_end_forbids(given, message):
+    f = jacobi(default_schedule=False)
+    before = f.schedule
+    with pytest.raises(tw.IllegalScheduleError, match=message) as caught:
+        f.set_schedule(maps_of(f, **given))
+    assert "for example: " in str(caught.value)
+    assert f.schedule == before

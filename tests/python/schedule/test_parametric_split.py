@@ -201,3 +201,16 @@ def test_private_blocks():
     for name in ("B", "C"):
         program.function[name].parallelize("i0")
     check(program, *SIZES)
+
+
+@pytest.mark.parametrize("loops", [("i0",), ("i0", "i1")])
+def test_blocks_on_a_gpu(loops):
+    """One block of threads holds all blocks of iterations; its number has one value, and isl no loop."""
+    n, m = tw.params("N M")
+    a = tw.input("A", [n, m], tw.int32)
+    c = tw.computation("C", {i: n, j: m}, 3 * a[i, j])
+    f = tw.function("f", outputs=[c], target="gpu-emulator", default_schedule=False)
+    c.split(i, "N // 3").gpu(*loops)
+    for shape in ((0, 3), (2, 2), (11, 4)):
+        given = integers(shape)
+        np.testing.assert_array_equal(f(given), 3 * given)

@@ -119,8 +119,8 @@ private:
   void add_tiles(size_t column, const std::vector<ElementSteps::Copy> &copies) {
     std::vector<size_t> rows;
     for (size_t row = 0; row < part_.shape.rank(); ++row) {
-      if (row != column && !is_term(row) && nests_.times(part_.name).position(row) &&
-          part_.steps.is_shared(row, column)) {
+      if (row != column && !is_term(row) && !part_.shape.is_chosen(row) &&
+          nests_.times(part_.name).position(row) && part_.steps.is_shared(row, column)) {
         rows.push_back(row);
       }
     }
@@ -295,7 +295,7 @@ private:
   void add_sums_at_once() {
     const NestTimes &times = nests_.times(part_.name);
     if (!part_.can_be_vector() || times.loops.empty() || !times.loops.back().iterator ||
-        !is_term(*times.loops.back().iterator)) {
+        !is_term(*times.loops.back().iterator) || part_.shape.is_scattered()) {
       return;
     }
     for (size_t depth = times.loops.size() - 1; depth-- > 0;) {
@@ -355,7 +355,8 @@ Part::Part(const Program &program, const Computation &computation, const Nests &
       loops(nests.times(name).loops.size()) {
   for (size_t d = 0; can_be_vector() && d < shape.rank(); ++d) {
     const bool is_long = shape.extent(d).value_or(shape.lanes()) >= shape.lanes();
-    if (!is_long || !nests.times(name).position(d) || steps.written(d) != Step::Unit) {
+    if (!is_long || shape.is_chosen(d) || !nests.times(name).position(d) ||
+        steps.written(d) != Step::Unit) {
       continue;
     }
     if (steps.side_by_side(d)) {

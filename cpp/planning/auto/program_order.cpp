@@ -180,12 +180,31 @@ private:
       }
       std::vector<Command> commands;
       for (const std::string &name : names) {
+        if (is_chosen(name, nests_.times(name).loops[depth])) {
+          commands.clear();
+          break;
+        }
         commands.push_back({name, "parallelize", {nests_.times(name).loops[depth].name}, {}});
       }
-      if (!try_threads(commands)) {
+      if (commands.empty() || !try_threads(commands)) {
         run_on_threads(names, depth + 1);
       }
     }
+  }
+
+  static bool is_chosen(const Shape &shape, const LoopDimension &loop) {
+    for (size_t d = 0; d < shape.rank(); ++d) {
+      if (shape.is_chosen(d) && isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in,
+                                                         static_cast<unsigned>(d), 1) != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Has the loop one iteration, which data choose?
+  bool is_chosen(const std::string &name, const NestLoop &loop) const {
+    return loop.iterator && Shape(**given_.function().find(name)).is_chosen(*loop.iterator);
   }
 
   /// One of the outermost loops that the statement has for itself. Within other loops only what is
@@ -194,6 +213,7 @@ private:
     const size_t own = nests_.times(name).loops.size() - depth;
     const std::vector<LoopDimension> loops = now_.mapping.time_space(name).dimensions;
     const auto iterators = static_cast<unsigned>((**given_.function().find(name)).iterators.size());
+    const Shape shape(**given_.function().find(name));
     const bool is_vector = std::any_of(
         loops.begin(), loops.end(), [](const auto &loop) { return loop.tag.tag == Tag::Vector; });
     size_t left = depth == 0 ? 2 : own > 1 || (depth == 1 && is_vector) ? 1 : 0;
@@ -201,6 +221,9 @@ private:
       if (isl_pw_aff_involves_dims(loops[level].value.get(), isl_dim_in, 0, iterators) !=
           isl_bool_true) {
         continue; // a place
+      }
+      if (is_chosen(shape, loops[level])) {
+        return;
       }
       if (loops[level].tag.tag != Tag::Sequential ||
           try_threads({{name, "parallelize", {loops[level].name}, {}}})) {

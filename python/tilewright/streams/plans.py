@@ -6,6 +6,7 @@ calls the kernel: nothing is computed in between.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +21,13 @@ Array = np.ndarray[Any, Any]
 
 class Memory:
     """What a stream keeps between pushes: two copies (sides) of what is copied in front of each chunk,
-    of which one is read and one written, in turns; and one of what is changed where it is."""
+    of which one is read and one written, in turns; and one of what is changed where it is.
 
-    def __init__(self, step: Step, arrays: dict[str, Any], sizes: dict[str, int]) -> None:
+    Args:
+        arrays: what is finite, given or computed when the stream was opened.
+    """
+
+    def __init__(self, step: Step, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
         kept = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.past.items()}
         self.sides = (kept, {name: np.empty_like(array) for name, array in kept.items()})
         self.rings = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.rings.items()}

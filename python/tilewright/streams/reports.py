@@ -36,6 +36,13 @@ def reported(
     if step.rings:
         how = "in the order that was given" if step.ordered else "time first"
         lines.append(f"rows in place: {how}")
+    if step.opening is not None:
+        sizes = {
+            name: " x ".join(map(str, shape)) or "1"
+            for name, (shape, _) in step.opening.tables.items()
+        }
+        computed = ", ".join(f"{name} ({size})" for name, size in sizes.items())
+        lines.append(f"computed when a stream is opened: {computed}")
     if waiting:
         lines.append(f"collected until a period is complete: {waiting} bytes")
     return Text("\n".join([*lines, table(rows)]))

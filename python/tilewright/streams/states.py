@@ -63,10 +63,14 @@ class Stream:
         arrays: dict[str, Array],
         sizes: dict[str, int],
         start: int = 0,
+        tables: dict[str, Array] | None = None,
     ) -> None:
         made_by("StreamFunction.stream", step, Step, "tw.Stream")
         self._function, self._step = function, step
         self._arrays, self._sizes, self._start = arrays, sizes, start
+        if tables is None:
+            tables = {} if step.opening is None else step.opening.compute({**arrays, **sizes})
+        self._tables = tables  # which nothing changes: clones have the same ones
         self._inputs, self._outputs = function.inputs, function.outputs
         self._input_types = tuple(step.types[name] for name in self._inputs)
         self._kernel, self._first = step.kernel, self._inputs[0]
@@ -77,10 +81,11 @@ class Stream:
         self.reset()
 
     def reset(self) -> None:
-        """Back to the time before the first element; the finite arrays stay. A closed stream stays
+        """Back to the time before the first element; the finite arrays stay, those that opening the
+        stream has computed, too. A closed stream stays
         closed."""
         with self._lock:
-            self._memory = Memory(self._step, self._arrays, self._sizes)
+            self._memory = Memory(self._step, {**self._arrays, **self._tables}, self._sizes)
             self._side = 0  # of the memory: the copy that is read next
             self._plans: dict[Any, Plan] = {}
             self._torn = False
@@ -111,7 +116,7 @@ class Stream:
 
     @property
     def state_nbytes(self) -> int:
-        """Bytes of what is kept from one call to the next."""
+        """Bytes of what is kept from one call to the next; what no call changes is not counted."""
         return self._memory.nbytes(self._side) + self._waiting.nbytes
 
     @property
@@ -352,6 +357,7 @@ class Stream:
                 "function": self._function,
                 "arrays": self._arrays,
                 "sizes": self._sizes,
+                "tables": self._tables,
                 "start": self._start,
                 "ticks": self._ticks,
                 "past": {
@@ -365,7 +371,8 @@ class Stream:
     def __setstate__(self, state: dict[str, Any]) -> None:
         function = state["function"]
         step = function._step(state["sizes"])
-        Stream.__init__(self, function, step, state["arrays"], state["sizes"], state["start"])
+        own = (state["arrays"], state["sizes"], state["start"], state["tables"])
+        Stream.__init__(self, function, step, *own)
         self._memory.load(state["past"], self._side)
         self._waiting.load(state["waiting"])
         self._closed, self._torn = state["closed"], state["torn"]

@@ -24,6 +24,7 @@ from ..language.names import Iterator, Parameter
 from ..schedule.computations import Computation, computation, view
 from .declarations import declaration_number
 from .folding import Order, folded_streams, rescheduled, scheduled_with_rings
+from .opening import Opening, Tables
 from .repeating import Repeating, repeating
 from .timing import Edge, Streamed, Timing, streamed, timing_of
 
@@ -110,6 +111,7 @@ class Step:
         own_times: the streams with parameters ``<name>_begin`` and ``<name>_end``.
         first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning.
         repeats: when the program does the same again.
+        opening: what is computed once, when a stream is opened; None for nothing.
         collected: a push computes whole multiples of so many ticks.
         ordered: whether rows in place are computed in an order that was given.
     """
@@ -124,6 +126,7 @@ class Step:
     own_times: tuple[str, ...]
     first_times: tuple[str, ...]
     repeats: Repeating
+    opening: Opening | None = None
     collected: int = 1
     ordered: bool = False
 
@@ -225,6 +228,9 @@ class _Maker:
         }
         self.rings: dict[str, int] = {}
         self.new: dict[str, Computation] = {}
+        finite = [one for one in program.computations if one.name not in self.streams]
+        endless = [one for one in program.computations if one.name in self.streams]
+        self.tables = Tables(program.name, finite, endless, sizes)
 
     def _check(self) -> None:
         for output in self.program.outputs:
@@ -307,6 +313,7 @@ class _Maker:
         lines = [(handles[other], self.lines[other]._handle) for other in self.lines]
         direct = [(handles[other], self.new[other]._handle) for other in self.rings]
         direct += [pair for pair in lines if pair[0].name not in self.rings]
+        lines, direct = lines + self.tables.pairs, direct + self.tables.pairs
         own_domain = _core.IntegerSet(f"{line.domain}")
         rest = own_domain.intersect(self._from(name, ">= 0"))
         for text, value in stream.handle.pieces:
@@ -375,6 +382,7 @@ class _Maker:
             self.times.own,
             self.times.first,
             repeating(self.streams, self.timing, self.sizes, self.rings),
+            self.tables.opening,
             ordered=self.ordered,
         )
 
@@ -383,6 +391,7 @@ class _Maker:
         return all(
             exact
             for handle in self.program.computations
+            if handle.name in self.streams
             for _, _, exact in _core.read_relations(handle)
         )
 

@@ -10,6 +10,7 @@
 #include "bindings/function_type.h"
 #include "bindings/kernel_call.h"
 #include "bindings/pickling.h"
+#include "bindings/prepared_call.h"
 #include "bindings/signals.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
@@ -375,6 +376,8 @@ void bind_functions(py::module_ &module) {
       },
       py::arg("object"));
   module.def("answer_vectorcalls", &answer_vectorcalls, py::arg("type"));
+  module.def("prepare_call", &prepare_call, py::arg("function"), py::arg("arguments"),
+             py::arg("changing"), py::arg("outputs"));
   module.def("computation_identity", &identity, py::arg("computation"));
   module.def(
       "schedule_text",

@@ -1,9 +1,9 @@
 #include "bindings/function_type.h"
 
+#include "bindings/guarded.h"
 #include "bindings/kernel_call.h"
 
 #include <cstring>
-#include <cxxabi.h>
 
 namespace tilewright {
 
@@ -47,21 +47,6 @@ PyObject *call_with(PyObject *self, const CallArguments &given) {
     return nullptr;
   }
   return function->call(given).release().ptr();
-}
-
-/// Runs C++ code that may throw for Python.
-template <class Body>
-PyObject *guarded(const Body &body) {
-  try {
-    return body();
-  } catch (py::error_already_set &error) {
-    error.restore();
-  } catch (abi::__forced_unwind &) {
-    throw; // Python ends a daemon thread at the end of the process
-  } catch (...) {
-    py::detail::try_translate_exceptions();
-  }
-  return nullptr;
 }
 
 /// f(a, b, out=c) without a tuple or a dict of the arguments (PEP 590).

@@ -18,6 +18,7 @@ import pytest
 from dsp_cases import CASES, chunk_of
 
 import tilewright as tw
+from tilewright import _core
 from tilewright.streams.opening import Opening
 
 n, m, r = tw.iters("n m r")
@@ -481,3 +482,64 @@ def test_what_opening_a_stream_computes_may_fail() -> None:
         k.stream(h=np.ones(3), places=np.array([0, 1, 3]))
     s = k.stream(h=np.arange(3.0), places=np.array([2, 2, 1]))
     np.testing.assert_array_equal(s.push(np.ones(2)), [5.0, 5.0])
+
+
+# ---- calls of which a few arrays change ----
+
+
+def test_prepared_calls_do_what_calls_do() -> None:
+    """Other types, shapes, strides and places than those of the latest call; refusals; other schedules."""
+    i = tw.iter("i")
+    size = tw.param("N")
+    a, b = tw.input("a", [size], tw.float64), tw.input("b", [size], tw.float64)
+    first = tw.computation("first", {i: size}, a[i] + 2 * b[i])
+    second = tw.computation("second", {i: size}, a[i] - b[i])
+    f = tw.function("f", outputs=[first, second], inputs=[a, b])
+    fixed, kept = np.arange(6.0), np.empty(6)
+    call = _core.prepare_call(f, {"b": fixed}, ["a"], (kept,))
+    rng = np.random.default_rng(0)
+    for turn in range(12):
+        given = rng.random(6) if turn % 3 else rng.random(12)[::2]
+        out = np.empty(6) if turn % 4 else np.empty(12)[::2]
+        if turn == 5:
+            with pytest.raises(tw.ArgumentError, match="share memory"):
+                call(given, given)
+        if turn == 7:
+            f["first"].reverse("i")  # another schedule, other code
+        expected = given + 2 * fixed, given - fixed
+        assert call(given, out) is None
+        np.testing.assert_array_equal(out, expected[0])
+        np.testing.assert_array_equal(kept, expected[1])
+    locked = np.empty(6)
+    locked.flags.writeable = False
+    good = np.empty(6)
+    for given, out, reason in (
+        (np.empty(6, np.float32), good, "float32"),
+        (np.empty(5), good, "5"),
+        (good, locked, "read-only|writ"),
+        (good, np.empty(7), "7"),
+        (np.empty(6), kept, "memory|overlap"),
+    ):
+        with pytest.raises((tw.TilewrightError, TypeError, ValueError), match=reason):
+            call(given, out)
+    with pytest.raises(TypeError, match="takes 2 arrays, got 1"):
+        call(good)
+    with pytest.raises(ValueError, match="no input c"):
+        _core.prepare_call(f, {}, ["c"], ())
+    with pytest.raises(tw.TilewrightError, match="b"):
+        _core.prepare_call(f, {}, ["a"], (kept,))(good, np.empty(6))
+    call(good, np.empty(6))  # none of them has changed anything
+
+
+def test_prepared_calls_say_what_fails_in_the_kernel() -> None:
+    i = tw.iter("i")
+    places, a = tw.input("places", [3], tw.int64), tw.input("a", [4], tw.float64)
+    moved = tw.computation("moved", {i: 3}, a[places[i]])
+    f = tw.function("f", outputs=[moved], inputs=[places, a])
+    call = _core.prepare_call(f, {"a": np.arange(4.0)}, ["places"], ())
+    out = np.empty(3)
+    for _ in range(2):
+        call(np.array([3, 0, 1]), out)
+        np.testing.assert_array_equal(out, [3.0, 0.0, 1.0])
+        with pytest.raises(tw.TilewrightError, match="places"):
+            call(np.array([0, 4, 0]), out)

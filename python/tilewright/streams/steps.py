@@ -281,7 +281,8 @@ class _Maker:
         """The stream from the first element that is kept to the last one."""
         begin, kept = self.times.value(name, "begin"), self.timing.kept[name]
         dtype = as_dtype(self.streams[name].handle.type)
-        ranges = self._ranges(name, begin - kept)
+        # Memory begins at the first element, so there is one in front even of an empty chunk.
+        ranges = self._ranges(name, begin - max(1, kept))
         if name in self.rings:
             rows = self.rings[name]
             ring = array_input(f"{name}_ring", self.shape(name, rows), dtype)
@@ -294,7 +295,8 @@ class _Maker:
             return
         line = name if name not in self.inputs else f"{name}_line"
         self.lines[name] = self.new[name] = computation(line, ranges, None, dtype=dtype)
-        self.past[name] = (tuple(self.shape(name, kept)), self.types[name])
+        if kept:
+            self.past[name] = (tuple(self.shape(name, kept)), self.types[name])
 
     def define(self, name: str) -> None:
         stream, times, line = self.streams[name], self.times, self.new[name]
@@ -302,9 +304,11 @@ class _Maker:
         kept = self.timing.kept[name]
         time = self._iterators(name)[stream.axis]
         dtype = as_dtype(stream.handle.type)
-        if name not in self.rings:
+        if name in self.past:
             past = array_input(f"{name}_past", self.shape(name, kept), dtype)
             line.define(time < begin, past[tuple(self._subscripts(name, time - begin + kept))])
+        elif name not in self.rings:
+            line.define(time < begin, self.types[name].type(0).item())
         if name in self.inputs:
             chunk = array_input(name, self.shape(name, end - begin), dtype)
             line.define(time >= begin, chunk[tuple(self._subscripts(name, time - begin))])
@@ -405,7 +409,7 @@ class _Maker:
 
     def _kernel(self) -> Function:
         results = [self._handed_out(output.name) for output in self.program.outputs]
-        results += [self._kept(name) for name in self.streams if name not in self.rings]
+        results += [self._kept(name) for name in self.past]
         return function(self.program.name, outputs=results)
 
     def _folded(self, names: tuple[str, ...]) -> Function | None:

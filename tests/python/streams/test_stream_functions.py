@@ -53,7 +53,7 @@ def test_a_recurrence() -> None:
     np.testing.assert_array_equal(pushed(s, cut(rng, x)), expected_smooth(x, 0.9))
     assert s.latency == {"y": 0} and s.period == {"x": 1, "y": 1}
     assert s.pushed == {"x": 200}
-    assert s.state_nbytes == 16
+    assert s.state_nbytes == 8
     assert s.flush().shape == (0,)
 
 

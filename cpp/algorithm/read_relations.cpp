@@ -22,7 +22,7 @@ isl::map coordinate(const ExprPtr &subscript, const InstanceNode &at, const std:
   return checked(isl::manage(isl_map_universe(isl_space_add_dims(space, isl_dim_out, 1))), doing);
 }
 
-ReadRelation relation_of(const Computation &reader, const InstanceNode &at) {
+ReadRelation relation_of(const Computation &reader, const InstanceNode &at, bool of_terms) {
   const Expr &read = *at.node;
   ReadRelation result{read.producer, {}, true};
   isl_map *elements =
@@ -33,16 +33,16 @@ ReadRelation relation_of(const Computation &reader, const InstanceNode &at) {
   }
   const auto own = static_cast<unsigned>(reader.rank());
   const auto all = static_cast<unsigned>(at.iterators.size());
-  elements = isl_map_project_out(elements, isl_dim_in, own, all - own);
+  if (!of_terms) {
+    elements = isl_map_project_out(elements, isl_dim_in, own, all - own);
+  }
   elements = isl_map_set_tuple_name(elements, isl_dim_in, reader.name.c_str());
   elements = isl_map_set_tuple_name(elements, isl_dim_out, read.producer->name.c_str());
   result.elements = checked(isl::manage(elements), doing);
   return result;
 }
 
-} // namespace
-
-std::vector<ReadRelation> read_relations(const Computation &reader) {
+std::vector<ReadRelation> relations_of(const Computation &reader, bool of_terms) {
   std::vector<ReadRelation> relations;
   for (const Piece &piece : reader.pieces) {
     InstanceWalk walk;
@@ -51,13 +51,23 @@ std::vector<ReadRelation> read_relations(const Computation &reader) {
     walk.where = piece.where;
     walk.visit = [&](const InstanceNode &at) {
       if (at.node->kind == ExprKind::Access) {
-        relations.push_back(relation_of(reader, at));
+        relations.push_back(relation_of(reader, at, of_terms));
       }
       return true;
     };
     walk({piece.value}, piece.domain, reader.iterators);
   }
   return relations;
+}
+
+} // namespace
+
+std::vector<ReadRelation> read_relations(const Computation &reader) {
+  return relations_of(reader, false);
+}
+
+std::vector<ReadRelation> read_instances(const Computation &reader) {
+  return relations_of(reader, true);
 }
 
 } // namespace tilewright

@@ -20,4 +20,7 @@ struct ReadRelation {
 /// Those of all pieces, each expression's once.
 std::vector<ReadRelation> read_relations(const Computation &reader);
 
+/// The same of each term that reductions add up: { reader[i, reduced iterators] -> producer[e] }.
+std::vector<ReadRelation> read_instances(const Computation &reader);
+
 } // namespace tilewright

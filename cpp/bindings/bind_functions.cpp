@@ -11,6 +11,7 @@
 #include "bindings/kernel_call.h"
 #include "bindings/known_calls.h"
 #include "bindings/pickling.h"
+#include "bindings/prepared_call.h"
 #include "bindings/signals.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
@@ -388,6 +389,8 @@ void bind_functions(py::module_ &module) {
       },
       py::arg("object"));
   module.def("answer_vectorcalls", &answer_vectorcalls, py::arg("type"));
+  module.def("prepare_call", &prepare_call, py::arg("function"), py::arg("arguments"),
+             py::arg("changing"), py::arg("outputs"));
   module.def("computation_identity", &identity, py::arg("computation"));
   module.def(
       "schedule_text",

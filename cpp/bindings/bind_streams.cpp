@@ -27,16 +27,18 @@ namespace py = pybind11;
 
 namespace {
 
-/// (producer, { reader[i] -> producer[e] }, whether all subscripts are affine) of each read.
-std::vector<std::tuple<ComputationPtr, std::shared_ptr<IntegerMap>, bool>>
-reads_of(const ComputationPtr &reader) {
+using Reads = std::vector<std::tuple<ComputationPtr, std::shared_ptr<IntegerMap>, bool>>;
+
+/// (producer, { reader[i] -> producer[e] }, whether all subscripts are affine) of each read; with
+/// the reduced iterators behind i if each term of a reduction counts.
+Reads reads_of(const ComputationPtr &reader, bool of_terms) {
   const IslLock lock;
   const OperationLimit limit(declaration_operation_limit);
   for (const Piece &piece : reader->pieces) {
     require_stack(piece.value);
   }
-  std::vector<std::tuple<ComputationPtr, std::shared_ptr<IntegerMap>, bool>> all;
-  for (ReadRelation &read : read_relations(*reader)) {
+  Reads all;
+  for (ReadRelation &read : of_terms ? read_instances(*reader) : read_relations(*reader)) {
     all.emplace_back(read.producer, held(IntegerMap(isl::union_map(read.elements))), read.exact);
   }
   return all;
@@ -107,7 +109,7 @@ ExprHandle with_producers(const ExprHandle &value,
 } // namespace
 
 void bind_streams(py::module_ &module) {
-  module.def("read_relations", &reads_of, py::arg("reader"));
+  module.def("read_relations", &reads_of, py::arg("reader"), py::arg("of_terms") = false);
   module.def("computed_parts", &computed_parts_of, py::arg("reader"));
   module.def("with_producers", &with_producers, py::arg("value"), py::arg("pairs"));
 }

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "bindings/call_arguments.h"
+#include "bindings/guarded.h"
 
 #include <pybind11/pybind11.h>
-
-#include <cxxabi.h>
 
 namespace tilewright {
 
@@ -38,21 +37,6 @@ public:
 private:
   /// Where instances keep the address of `vectorcall`: behind what pybind11 keeps.
   static constexpr Py_ssize_t vectorcall_offset = sizeof(pybind11::detail::instance);
-
-  /// Runs C++ code that may throw for Python.
-  template <class Body>
-  static PyObject *guarded(const Body &body) {
-    try {
-      return body();
-    } catch (pybind11::error_already_set &error) {
-      error.restore();
-    } catch (abi::__forced_unwind &) {
-      throw; // Python ends a daemon thread at the end of the process
-    } catch (...) {
-      pybind11::detail::try_translate_exceptions();
-    }
-    return nullptr;
-  }
 
   static PyObject *vectorcall(PyObject *self, PyObject *const *values, size_t count,
                               PyObject *names) {

@@ -28,6 +28,7 @@ namespace tilewright {
 
 class Device;
 class InterruptibleCall;
+struct PreparedCall;
 
 class KernelFunction {
 public:
@@ -44,6 +45,12 @@ public:
   pybind11::object call_known(const CallArguments &given);
   /// Of the schedule that calls are for.
   std::uint64_t version() const { return version_; }
+  // ---- prepared_call.cpp ----
+  /// Runs a call that is like an earlier one but for these arrays. False where it is not alike:
+  /// nothing was done then.
+  bool call_again(const PreparedCall &prepared, PyObject *const *given);
+  /// Learns from a call what later ones have in common with it.
+  void remember(PreparedCall &prepared, PyObject *const *given);
   /// Whether loops are over the blocks and threads of a GPU, and that is where they run.
   bool runs_on_device() const { return on_device_; }
   /// The same by the evaluator, which knows no schedule.

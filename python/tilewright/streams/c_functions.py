@@ -40,7 +40,12 @@ class Past:
 
 @dataclass(frozen=True)
 class Finite:
-    """A finite array, or a number, that `init` copies."""
+    """A finite array, or a number.
+
+    Attributes:
+        is_given: `init` takes it; else it computes it.
+        is_kept: it is in the state; else only `init` reads it.
+    """
 
     name: str
     member: str
@@ -48,6 +53,8 @@ class Finite:
     dtype: str
     length: int
     is_number: bool
+    is_given: bool = True
+    is_kept: bool = True
 
     @property
     def declared(self) -> str:
@@ -69,7 +76,9 @@ class Texts:
         largest: a step takes at most so many.
         latest: the first input has at most so many elements.
         scratch: bytes of temporaries.
-        call: the kernel's arguments; `before` and `after` are the elements of the first input.
+        call: the kernel's arguments, with ``&scratch`` first if it has temporaries; `before` and `after`
+            are the elements of the first input.
+        opening: what computes finite arrays in `init`: a call; "" for nothing to compute.
         waits: whether outputs have to be waited for in the beginning.
     """
 
@@ -87,6 +96,7 @@ class Texts:
     scratch: int
     state_nbytes: int
     call: list[str]
+    opening: str
     waits: bool
 
     @property
@@ -95,7 +105,7 @@ class Texts:
 
     def prototypes(self) -> tuple[str, ...]:
         own = self.own
-        arrays = [each.declared for each in self.finite]
+        arrays = [each.declared for each in self.finite if each.is_given]
         given = [f"const {port.c_type} *{port.name}" for port in self.inputs]
         numbers = [f"int64_t *{port.name}_count" for port in self.outputs]
         both: list[str] = []
@@ -125,7 +135,7 @@ class Texts:
             f"  {past.c_type} {past.member}[{past.copies}][{max(1, past.length)}];"
             for past in self.pasts
         ]
-        for each in self.finite:
+        for each in filter(lambda one: one.is_kept, self.finite):
             extent = "" if each.is_number else f"[{max(1, each.length)}]"
             members.append(f"  {each.c_type} {each.member}{extent};")
         if self.scratch:
@@ -192,11 +202,20 @@ static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
         )
 
     def _init(self, prototype: str) -> str:
-        arrays = [each for each in self.finite if not each.is_number and each.length]
-        copies = [f"  s->{each.member} = {each.name};" for each in self.finite if each.is_number]
+        given = [each for each in self.finite if each.is_given]
+        arrays = [each for each in given if not each.is_number and each.length]
+        copied = [each for each in given if each.is_kept]
+        copies = [f"  s->{each.member} = {each.name};" for each in copied if each.is_number]
         copies += [
-            f"  memcpy(s->{each.member}, {each.name}, sizeof s->{each.member});" for each in arrays
+            f"  memcpy(s->{each.member}, {each.name}, sizeof s->{each.member});"
+            for each in copied
+            if each in arrays
         ]
+        if self.opening:
+            if "&scratch" in self.opening:
+                copies.append(f"  {self._scratch()}")
+            copies.append(f"  int status = {self.opening};")
+            copies.append(f"  if (status != {self.upper}_OK) {{\n    return status;\n  }}")
         return _function(
             prototype,
             f"  {self.own}_state *s = state;",
@@ -232,8 +251,7 @@ static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
     def _push(self, prototype: str) -> str:
         own, upper = self.own, self.upper
         numbers = [f"{port.name}_count" for port in self.outputs]
-        scratch = f"    tw_scratch scratch = {{(char *)s->scratch, {self.scratch}, 0}};"
-        step = ", ".join((["&scratch"] if self.scratch else []) + self.call)
+        step = ", ".join(self.call)
         return _function(
             prototype,
             f"  {own}_state *s = state;",
@@ -250,7 +268,7 @@ static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
             "  while (count > 0) {",
             f"    int64_t length = count < {self.largest} ? count : {self.largest};",
             "    int64_t before = s->ticks, after = before + length;",
-            *([scratch] if self.scratch else []),
+            *([f"    {self._scratch()}"] if self.call[:1] == ["&scratch"] else []),
             f"    status = {own}_step({step});",
             f"    if (status != {upper}_OK) {{\n      return status;\n    }}",
             *self._moves_on(),
@@ -260,6 +278,9 @@ static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
             "  }",
             f"  return {upper}_OK;",
         )
+
+    def _scratch(self) -> str:
+        return f"tw_scratch scratch = {{(char *)s->scratch, {self.scratch}, 0}};"
 
     def _moves_on(self) -> Iterator[str]:
         """After a step: where the next one reads and writes."""

@@ -15,9 +15,10 @@ from typing import Any
 from .. import _core
 from ..base.errors import ExportError
 from ..export.source import SourceInterface
+from ..functions.functions import Function
 from .steps import Step
 
-__all__ = ["C_BYTES", "CKernel", "c_kernel"]
+__all__ = ["C_BYTES", "CKernel", "c_kernel", "c_values", "cases_of"]
 
 _ALIGNMENT = 64
 
@@ -87,6 +88,30 @@ def times_at(step: Step, before: int, after: int) -> dict[str, int]:
     return found
 
 
+def cases_of(
+    step: Step, sizes: Mapping[str, int], outputs: list[str], largest: int, unit: int
+) -> list[dict[str, int]]:
+    """The parameters of steps among which are those that need the most memory.
+
+    Args:
+        sizes: the values of the other parameters.
+        outputs: the streams that it gives.
+        largest: how many elements of the first input a step takes at most.
+        unit: of how many it takes a multiple.
+    """
+    names = c_values(sizes)
+    return [
+        {**names, **times_at(step, ticks, ticks + length)}
+        for ticks in _phases(step, outputs, unit)
+        for length in sorted({largest, unit})
+    ]
+
+
+def c_values(sizes: Mapping[str, int]) -> dict[str, int]:
+    """Sizes by the names that they have in C."""
+    return {str(_core.c_identifier(name)): value for name, value in sizes.items()}
+
+
 def _phases(step: Step, outputs: list[str], unit: int) -> Iterator[int]:
     """When steps may begin: in the beginning, in all phases of the period, and late."""
     period = step.timing.period
@@ -113,33 +138,24 @@ def _most(expression: str, cases: list[dict[str, Any]]) -> int | None:
 
 
 def c_kernel(
-    step: Step,
-    interface: SourceInterface,
-    prefix: str,
-    sizes: Mapping[str, int],
-    outputs: list[str],
-    largest: int,
-    unit: int,
+    kernel: Function, interface: SourceInterface, prefix: str, cases: list[dict[str, int]]
 ) -> CKernel:
     """The kernel as a static function named as `interface` says.
 
     Args:
         prefix: of the statuses that it returns.
-        sizes: the values of its other parameters.
-        outputs: the streams that it gives.
-        largest: how many elements of the first input a step takes at most.
-        unit: of how many it takes a multiple.
+        cases: values of its parameters, among them those for which it needs the most memory.
 
     Raises:
         ExportError: the kernel may fail halfway, or needs memory of an unknown size.
     """
-    own = step.kernel.name
+    own = kernel.name
     arguments = interface.declared_arguments(True)
 
     def printed(first: list[str]) -> tuple[str, str, list[str]]:
         declared = f"static int {interface.symbol}({', '.join([*first, *arguments])})"
-        places = interface.places(step.kernel)
-        made = _core.export_c_source(step.kernel, declared, prefix, places, interface.parameters)
+        places = interface.places(kernel)
+        made = _core.export_c_source(kernel, declared, prefix, places, interface.parameters)
         includes, text, subscripts = made
         return includes, text, subscripts
 
@@ -154,12 +170,6 @@ def c_kernel(
     scratch = 0
     if allocations:
         includes, text, _ = printed(["tw_scratch *scratch"])
-        names = {str(_core.c_identifier(name)): value for name, value in sizes.items()}
-        cases = [
-            {**names, **times_at(step, ticks, ticks + length)}
-            for ticks in _phases(step, outputs, unit)
-            for length in sorted({largest, unit})
-        ]
         for c_type, name, count in allocations:
             most, bytes_ = _most(count, cases), C_BYTES.get(c_type.strip())
             if most is None or bytes_ is None:

@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ from .. import _core
 from ..base.checks import ARGUMENT, a_path, an_integer
 from ..base.errors import ExportError
 from ..base.results import Result
+from ..export.exported_arguments import Argument
 from ..export.exporting import checked_symbol, linked_externs
 from ..export.source import SourceInterface
 from .c_functions import Finite, Past, Port, Texts
-from .c_kernel import C_BYTES, c_kernel
+from .c_kernel import C_BYTES, c_kernel, c_values, cases_of
 from .steps import Step
 
 __all__ = ["LARGEST", "ExportedStream", "export_stream_source", "stream_c_text"]
@@ -98,9 +99,14 @@ class _Source:
         timing = step.timing
         unit = math.lcm(*(timing.rates[name].denominator for name in inputs))
         longest = max(1, largest // unit) * unit
-        self.kernel = c_kernel(
-            step, self.interface, f"{symbol.upper()}_", sizes, list(outputs), longest, unit
-        )
+        cases = cases_of(step, sizes, list(outputs), longest, unit)
+        self.kernel = c_kernel(step.kernel, self.interface, f"{symbol.upper()}_", cases)
+        self.opening = None
+        if step.opening is not None:
+            self.opened = SourceInterface(step.opening.kernel, f"{symbol}_open")
+            self.opening = c_kernel(
+                step.opening.kernel, self.opened, f"{symbol.upper()}_", [c_values(sizes)]
+            )
         counted = list(dict.fromkeys([*step.own_times, *step.first_times, *outputs]))
         begin, end = timing.counts(0), timing.counts(timing.period)
         texts = Texts(
@@ -111,7 +117,7 @@ class _Source:
                 *(self._past(name) for name in step.past),
                 *(self._ring(name) for name in step.rings),
             ],
-            finite=[self._finite(name) for name in self._finite_names(inputs)],
+            finite=[*self._finite_arrays(inputs)],
             counted=counted,
             table=[
                 [timing.counts(tick)[name] for name in counted] for tick in range(timing.period)
@@ -120,12 +126,15 @@ class _Source:
             unit=unit,
             largest=longest,
             latest=2**40 // max(1, math.ceil(max(timing.rates.values()))) - longest,
-            scratch=self.kernel.scratch,
+            scratch=max(self.kernel.scratch, self.opening.scratch if self.opening else 0),
             state_nbytes=0,
             call=[],
+            opening="",
             waits=bool(step.first_times),
         )
+        texts.opening = self._opening_call(texts)
         texts.call = [
+            *(["&scratch"] if self.kernel.scratch else []),
             *(self._time(parameter, counted) for parameter in self.interface.parameters),
             *(self._argument(name, texts) for name in self.arguments),
         ]
@@ -155,15 +164,23 @@ class _Source:
         length = math.prod(self.step.rings[stream][0])
         return Past(f"{_core.c_identifier(stream)}_ring", argument.c_type, length, 1)
 
-    def _finite_names(self, inputs: Sequence[str]) -> list[str]:
+    def _finite_arrays(self, inputs: Sequence[str]) -> Iterator[Finite]:
+        """Those that the kernel of a push reads, and those that only the opening does."""
         known = {*inputs, *(f"{name}_past" for name in self.step.past)}
         known |= {f"{name}_ring" for name in self.step.rings}
-        return [
-            name for name, each in self.arguments.items() if each.is_input and name not in known
-        ]
+        tables = {} if self.step.opening is None else self.step.opening.tables
+        for name, argument in self.arguments.items():
+            if argument.is_input and name not in known:
+                yield self._finite(name, argument, is_given=name not in tables)
+        if self.opening is not None:
+            for argument in self.opened.arguments:
+                name = argument.parts[0][0]
+                if argument.is_input and name not in self.arguments:
+                    yield self._finite(name, argument, is_kept=False)
 
-    def _finite(self, name: str) -> Finite:
-        argument = self.arguments[name]
+    def _finite(
+        self, name: str, argument: Argument, is_given: bool = True, is_kept: bool = True
+    ) -> Finite:
         return Finite(
             name=_c_name(name, self.symbol),
             member=f"given_{_core.c_identifier(name)}",
@@ -171,7 +188,27 @@ class _Source:
             dtype=argument.dtype,
             length=math.prod(self._extent(each) for each in argument.extents),
             is_number=SourceInterface.is_number(argument),
+            is_given=is_given,
+            is_kept=is_kept,
         )
+
+    def _opening_call(self, texts: Texts) -> str:
+        """What computes the tables in the state, from what `init` is given."""
+        if self.opening is None or self.step.opening is None:
+            return ""
+        values = c_values(self.sizes)
+        members = {each.member: each for each in texts.finite}
+        tables = dict(zip(self.step.opening.outputs, self.step.opening.tables, strict=True))
+        call = ["&scratch"] if self.opening.scratch else []
+        call += [f"INT64_C({values[parameter]})" for parameter in self.opened.parameters]
+        for argument in self.opened.arguments:
+            name = argument.parts[0][0]
+            if argument.is_input:
+                call.append(_c_name(name, self.symbol))
+                continue
+            table = members[f"given_{_core.c_identifier(tables[name])}"]
+            call.append(f"&s->{table.member}" if table.is_number else f"s->{table.member}")
+        return f"{self.symbol}_open({', '.join(call)})"
 
     def _extent(self, expression: str) -> int:
         return int(eval(expression.replace("/", "//"), {"__builtins__": {}}, dict(self.sizes)))
@@ -190,8 +227,7 @@ class _Source:
             if parameter == _core.c_identifier(f"{name}_first"):
                 known = f"{own}_known({{}}, {counted.index(name)})"
                 return f"{own}_first({known.format('before')}, {known.format('after')})"
-        values = {str(_core.c_identifier(name)): value for name, value in self.sizes.items()}
-        return f"INT64_C({values[parameter]})"
+        return f"INT64_C({c_values(self.sizes)[parameter]})"
 
     def _argument(self, name: str, texts: Texts) -> str:
         for port, own in [
@@ -241,7 +277,9 @@ class _Source:
             lines.append(f"  {port.name}: {role}, elements of {port.dtype}{extent}{rate}")
         for each in texts.finite:
             extent = "" if each.is_number else f"[{each.length}]"
-            lines.append(f"  {each.name}: {each.dtype}{extent}, which {own}_init copies")
+            how = "copies" if each.is_given and each.is_kept else "reads"
+            how = how if each.is_given else "computes"
+            lines.append(f"  {each.name}: {each.dtype}{extent}, which {own}_init {how}")
         lines += [
             *(f"  {name} = {value}" for name, value in self.sizes.items()),
             "",
@@ -253,8 +291,9 @@ class _Source:
         return f"/*\n{body}\n */\n"
 
     def _has_fma(self) -> bool:
-        found = re.search(r"\bfmaf?\(", self.kernel.definition)
-        return found is not None and platform.machine() in ("x86_64", "AMD64")
+        kernels = [self.kernel, *([self.opening] if self.opening else [])]
+        found = any(re.search(r"\bfmaf?\(", each.definition) for each in kernels)
+        return found and platform.machine() in ("x86_64", "AMD64")
 
     def header(self) -> str:
         texts = self.texts
@@ -275,13 +314,23 @@ class _Source:
         includes = self.kernel.includes.rstrip("\n")
         if "<string.h>" not in includes:
             includes += "\n#include <string.h>"
-        return f"{includes}\n\n{self.kernel.definition}\n{self.texts.text()}"
+        parts = [self.kernel.definition, self.texts.text()]
+        if self.opening is not None:
+            lines = dict.fromkeys([*includes.split("\n"), *self.opening.includes.split("\n")])
+            includes = "\n".join(line for line in lines if line)
+            parts.insert(0, self.opening.definition)
+            # Both begin with the small functions that they call.
+            before = set(parts[0].strip("\n").split("\n\n"))
+            own = parts[1].strip("\n").split("\n\n")
+            parts[1] = "\n\n".join(each for each in own if each not in before) + "\n"
+        return f"{includes}\n\n" + "\n".join(parts)
 
 
 def _state_nbytes(texts: Texts) -> int:
     """At least the size of the structure, whatever the compiler puts between its members."""
     sizes = [past.copies * C_BYTES[past.c_type] * max(1, past.length) for past in texts.pasts]
-    sizes += [C_BYTES[each.c_type] * max(1, each.length) for each in texts.finite]
+    kept = [each for each in texts.finite if each.is_kept]
+    sizes += [C_BYTES[each.c_type] * max(1, each.length) for each in kept]
     return 32 + sum(-(-size // 16) * 16 for size in [*sizes, texts.scratch])
 
 

@@ -6,11 +6,13 @@ calls the kernel: nothing is computed in between.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .steps import Step
 
 __all__ = ["Memory", "Plan", "make_plan"]
@@ -20,9 +22,13 @@ Array = np.ndarray[Any, Any]
 
 class Memory:
     """What a stream keeps between pushes: two copies (sides) of what is copied in front of each chunk,
-    of which one is read and one written, in turns; and one of what is changed where it is."""
+    of which one is read and one written, in turns; and one of what is changed where it is.
 
-    def __init__(self, step: Step, arrays: dict[str, Any], sizes: dict[str, int]) -> None:
+    Args:
+        arrays: what is finite, given or computed when the stream was opened.
+    """
+
+    def __init__(self, step: Step, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
         kept = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.past.items()}
         self.sides = (kept, {name: np.empty_like(array) for name, array in kept.items()})
         self.rings = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.rings.items()}
@@ -53,17 +59,22 @@ class Plan:
         arguments: of the kernel, without chunks and outputs, for each side of the memory.
         kept: where what is kept goes, for each side.
         phase: the first number of ticks at which they are.
+        after: the phase behind it.
         moving: times that are told: (name, at this phase, by how much it grows in a period).
+        calls: of the kernel, for each side: what takes chunks and outputs, all else being known;
+            none where times are told.
     """
 
-    __slots__ = ("arguments", "kept", "moving", "phase", "shapes", "ticks")
+    __slots__ = ("after", "arguments", "calls", "kept", "moving", "phase", "shapes", "ticks")
 
     shapes: tuple[tuple[int, ...], ...]
     ticks: int
     arguments: tuple[dict[str, Any], dict[str, Any]]
     kept: tuple[tuple[Array, ...], tuple[Array, ...]]
     phase: int
+    after: int
     moving: tuple[tuple[str, int, int], ...]
+    calls: tuple[Callable[..., None], Callable[..., None]] | None
 
 
 def times_of(step: Step, begin: int, end: int) -> dict[str, int]:
@@ -103,11 +114,20 @@ def make_plan(step: Step, memory: Memory, outputs: tuple[str, ...], phase: int, 
         rings = {f"{name}_ring": array for name, array in memory.rings.items()}
         arguments.append({**memory.given, **times, **past, **rings})
         kept.append(tuple(memory.sides[1 - side].values()))
+    calls = None
+    if not moving:
+        first, second = (
+            _core.prepare_call(step.kernel, arguments[side], step.timing.inputs, kept[side])
+            for side in (0, 1)
+        )
+        calls = first, second
     return Plan(
         output_shapes(step, outputs, phase, phase + ticks),
         ticks,
         (arguments[0], arguments[1]),
         (kept[0], kept[1]),
         phase,
+        step.repeats.kind(phase + ticks),
         tuple(moving),
+        calls,
     )

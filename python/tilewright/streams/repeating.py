@@ -8,14 +8,15 @@ like an earlier one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from .. import _core
 from ..base.errors import AnalysisLimitError, DeclarationError
 from ..sets.values import Map, Set
 from .timing import Streamed, Timing
-from .unbounded import greatest_missing, names_of, repetition
+from .unbounded import greatest_missing, names_of, rank_of, repetition
 
 __all__ = ["Repeating", "repeating"]
 
@@ -58,9 +59,12 @@ class Repeating:
         return self.onset + (ticks - self.onset) % (self.period if self.is_told else self.ticks)
 
 
-def _of_stream(stream: Streamed, sizes: Mapping[str, int], whole: int) -> tuple[int, int] | None:
+def _of_stream(
+    stream: Streamed, streams: Mapping[str, Streamed], timing: Timing, sizes: Mapping[str, int]
+) -> tuple[int, int] | None:
     """(from which element on, after how many elements); None where values depend on the time."""
     handle, axis = stream.handle, stream.axis
+    whole = int(timing.rates[handle.name] * timing.period)
     onset, steps = 0, 1
     seen: set[str] = set()
     for name, instances in _core.computed_parts(handle):
@@ -77,26 +81,75 @@ def _of_stream(stream: Streamed, sizes: Mapping[str, int], whole: int) -> tuple[
             continue
         begins, step = _of_part(points, handle.name, axis, whole)
         onset, steps = max(onset, begins), math.lcm(steps, step)
+    for producer, pairs, is_exact in _core.read_relations(handle, of_terms=True):
+        if not is_exact or producer.rank == 0:
+            continue  # a time in it is a value
+        related = pairs.project_out_parameters(["forever"])
+        related = related.fix({p: sizes[p] for p in related.parameters() if p in sizes})
+        if related.text() in seen or related.is_empty():
+            continue
+        seen.add(related.text())
+        read = streams.get(producer.name)
+        ratio = timing.rates[producer.name] / timing.rates[handle.name] if read else Fraction(0)
+        moves = [ratio if read and d == read.axis else Fraction(0) for d in range(producer.rank)]
+        begins, step = _of_read(Map._of(related), handle.name, axis, whole, moves)
+        onset, steps = max(onset, begins), math.lcm(steps, step)
     return onset, steps
 
 
 def _of_part(points: Set, name: str, axis: int, whole: int) -> tuple[int, int]:
-    ((_, dimensions, _),) = points._shapes()
-    rank = len(dimensions)
-    names = names_of(rank)
+    names = names_of(rank_of(points))
     own = f"{name}[{', '.join(names)}]"
     unnamed = Map(f"{{ {own} -> [{', '.join(names)}] }}")(points)
-    unit = tuple(int(d == axis) for d in range(rank))
-    for step in (1, whole):  # the likely ones, which are quickly seen to be right
+    times = Map(f"{{ {own} -> [{names[axis]}] }}").intersect_domain(points)
+    unit = tuple(int(d == axis) for d in range(len(names)))
+    return _first_repetition(unnamed, times, name, unit, whole, [])
+
+
+def _of_read(
+    pairs: Map, name: str, axis: int, whole: int, moves: Sequence[Fraction]
+) -> tuple[int, int]:
+    """Which elements an array is read at: what is read has to move on as time does (of a finite array it
+    stays where it is), so that ``h[n % 3]`` and ``x[n - n % 3]`` repeat after three elements."""
+    ((_, _, ((_, before, _), (producer, after, _))),) = pairs._shapes()
+    names, others = names_of(len(before)), names_of(len(after), "e")
+    own, element = f"{name}[{', '.join(names)}]", f"[{', '.join(others)}]"
+    values = pairs.then(Map(f"{{ {producer}{element} -> {element} }}"))
+    flat = Map(f"{{ [{own} -> {element}] -> [{', '.join([*names, *others])}] }}")(values.wrap())
+    unit = tuple(int(d == axis) for d in range(len(names)))
+    return _first_repetition(flat, values, name, unit, whole, moves)
+
+
+def _first_repetition(
+    points: Set,
+    values: Map,
+    name: str,
+    unit: Sequence[int],
+    whole: int,
+    moves: Sequence[Fraction],
+) -> tuple[int, int]:
+    """From when on, and after how many elements, points are the same again.
+
+    Args:
+        points: of instances, and behind them what belongs to each.
+        values: of what belongs to each instance, where that is not known to be the same after a
+            period: a function of the instance.
+        unit: an instance later.
+        whole: elements in a period.
+        moves: how much further what belongs to an instance is for an instance later.
+    """
+    direction = [*unit, *(0 for _ in moves)]
+    for step in (1, whole, 0):  # the likely ones, which are quickly seen to be right
+        steps = step or repetition(values, name, unit.index(1))[0]
+        if any((steps * move).denominator > 1 for move in moves):
+            continue
+        ray = [*(steps * each for each in unit), *(int(steps * move) for move in moves)]
         try:
-            last = greatest_missing(unnamed, tuple(step * each for each in unit), unit)
+            last = greatest_missing(points, ray, direction)
         except DeclarationError:
             continue
-        return (0 if last is None else last + 1), step
-    times = Map(f"{{ {own} -> [{names[axis]}] }}").intersect_domain(points)
-    step, _ = repetition(times, name, axis)
-    last = greatest_missing(unnamed, tuple(step * each for each in unit), unit)
-    return (0 if last is None else last + 1), step
+        return (0 if last is None else last + 1), steps
+    raise DeclarationError(f"what {name} reads does not move on as time does")
 
 
 def repeating(
@@ -118,7 +171,7 @@ def repeating(
             continue
         try:
             whole = int(timing.rates[name] * timing.period)
-            found = _of_stream(stream, sizes, whole)
+            found = _of_stream(stream, streams, timing, sizes)
         except (DeclarationError, AnalysisLimitError):
             return told
         if found is None:

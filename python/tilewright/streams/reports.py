@@ -25,8 +25,9 @@ def reported(
     rows: list[tuple[str, ...]] = [("stream", "rate", "latency", "buffer", "kind", "bytes")]
     for name in timing.rates:
         late = str(timing.latency(name, step.collected)) if name in outputs else ""
-        shape, dtype = step.rings.get(name) or step.past[name]
-        kind = "modulo" if name in step.rings else "copied"
+        nothing = (tuple(extent or 0 for extent in step.shapes[name]), step.types[name])
+        shape, dtype = step.rings.get(name) or step.past.get(name) or nothing
+        kind = "modulo" if name in step.rings else "copied" if name in step.past else "none"
         buffer = " x ".join(map(str, shape))
         size = math.prod(shape) * dtype.itemsize
         rows.append((name, str(timing.rates[name]), late, buffer, kind, str(size)))
@@ -36,6 +37,13 @@ def reported(
     if step.rings:
         how = "in the order that was given" if step.ordered else "time first"
         lines.append(f"rows in place: {how}")
+    if step.opening is not None:
+        sizes = {
+            name: " x ".join(map(str, shape)) or "1"
+            for name, (shape, _) in step.opening.tables.items()
+        }
+        computed = ", ".join(f"{name} ({size})" for name, size in sizes.items())
+        lines.append(f"computed when a stream is opened: {computed}")
     if waiting:
         lines.append(f"collected until a period is complete: {waiting} bytes")
     return Text("\n".join([*lines, table(rows)]))

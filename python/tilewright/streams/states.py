@@ -63,13 +63,17 @@ class Stream:
         arrays: dict[str, Array],
         sizes: dict[str, int],
         start: int = 0,
+        tables: dict[str, Array] | None = None,
     ) -> None:
         made_by("StreamFunction.stream", step, Step, "tw.Stream")
         self._function, self._step = function, step
         self._arrays, self._sizes, self._start = arrays, sizes, start
+        if tables is None:
+            tables = {} if step.opening is None else step.opening.compute({**arrays, **sizes})
+        self._tables = tables  # which nothing changes: clones have the same ones
         self._inputs, self._outputs = function.inputs, function.outputs
         self._input_types = tuple(step.types[name] for name in self._inputs)
-        self._kernel, self._first = step.kernel, self._inputs[0]
+        self._kernel = step.kernel
         self._kind = step.repeats.kind
         self._is_plain = len(self._inputs) == 1 and step.collected == 1
         self._lock = threading.Lock()
@@ -77,10 +81,11 @@ class Stream:
         self.reset()
 
     def reset(self) -> None:
-        """Back to the time before the first element; the finite arrays stay. A closed stream stays
+        """Back to the time before the first element; the finite arrays stay, those that opening the
+        stream has computed, too. A closed stream stays
         closed."""
         with self._lock:
-            self._memory = Memory(self._step, self._arrays, self._sizes)
+            self._memory = Memory(self._step, {**self._arrays, **self._tables}, self._sizes)
             self._side = 0  # of the memory: the copy that is read next
             self._plans: dict[Any, Plan] = {}
             self._torn = False
@@ -111,7 +116,7 @@ class Stream:
 
     @property
     def state_nbytes(self) -> int:
-        """Bytes of what is kept from one call to the next."""
+        """Bytes of what is kept from one call to the next; what no call changes is not counted."""
         return self._memory.nbytes(self._side) + self._waiting.nbytes
 
     @property
@@ -175,14 +180,14 @@ class Stream:
                 chunk = chunks[0]
                 if type(chunk) is np.ndarray and chunk.dtype is self._input_types[0]:
                     plan = self._plans.get((self._phase, chunk.shape))
-                    if plan is not None:
+                    if plan is not None and plan.calls is not None:
                         if type(out) is np.ndarray:
-                            if out.shape == plan.shapes[0] and len(plan.shapes) == 1:
-                                return self._run_one(
-                                    plan, chunk, out, (out, *plan.kept[self._side])
-                                )
+                            if len(plan.shapes) == 1 and out.shape == plan.shapes[0]:
+                                self._call(plan, chunk, out)
+                                return out
                         elif type(out) is tuple and _fit(out, plan.shapes):
-                            return self._run_one(plan, chunk, out, out + plan.kept[self._side])
+                            self._call(plan, chunk, *out)
+                            return out
             self._require_open()
             if named or len(chunks) != len(self._inputs):
                 chunks = self._ordered(chunks, named)
@@ -227,26 +232,17 @@ class Stream:
             self._plans[key] = plan
         return plan
 
-    def _run_one(self, plan: Plan, chunk: Array, results: Any, written: tuple[Array, ...]) -> Any:
-        """`_run` with one input, as fast as Python does it: a push of few elements is mostly this."""
-        arguments = plan.arguments[self._side]
-        arguments[self._first] = chunk
-        if plan.moving:
-            self._tell(plan, arguments)
-        ticks = self._ticks + plan.ticks
-        phase = self._kind(ticks)
+    def _call(self, plan: Plan, *arrays: Array) -> None:
+        """`_run` for chunks and outputs, where no times are told."""
         try:
-            self._kernel(**arguments, out=written)
+            plan.calls[self._side](*arrays)  # type: ignore[index]
             # Without a call in between, no signal is heard before all three are changed.
             self._side = 1 - self._side
-            self._ticks = ticks
-            self._phase = phase
+            self._ticks += plan.ticks
+            self._phase = plan.after
         except BaseException as error:
             self._interrupted(error)
             raise
-        finally:
-            arguments[self._first] = None
-        return results
 
     def _interrupted(self, error: BaseException) -> None:
         """Ctrl-C is heard when the kernel is done, whose rows in place are then those of a later time:
@@ -266,16 +262,17 @@ class Stream:
             )
 
     def _run(self, plan: Plan, chunks: tuple[Array, ...], results: tuple[Array, ...]) -> None:
+        if plan.calls is not None:
+            self._call(plan, *chunks, *results)
+            return
         arguments = plan.arguments[self._side].copy()
         for name, chunk in zip(self._inputs, chunks, strict=True):
             arguments[name] = chunk
-        if plan.moving:
-            self._tell(plan, arguments)
+        self._tell(plan, arguments)
         ticks = self._ticks + plan.ticks
         phase = self._kind(ticks)
-        written = results + plan.kept[self._side]
         try:
-            self._kernel(**arguments, out=written)
+            self._kernel(**arguments, out=results + plan.kept[self._side])
             self._side = 1 - self._side
             self._ticks = ticks
             self._phase = phase
@@ -352,6 +349,7 @@ class Stream:
                 "function": self._function,
                 "arrays": self._arrays,
                 "sizes": self._sizes,
+                "tables": self._tables,
                 "start": self._start,
                 "ticks": self._ticks,
                 "past": {
@@ -365,7 +363,8 @@ class Stream:
     def __setstate__(self, state: dict[str, Any]) -> None:
         function = state["function"]
         step = function._step(state["sizes"])
-        Stream.__init__(self, function, step, state["arrays"], state["sizes"], state["start"])
+        own = (state["arrays"], state["sizes"], state["start"], state["tables"])
+        Stream.__init__(self, function, step, *own)
         self._memory.load(state["past"], self._side)
         self._waiting.load(state["waiting"])
         self._closed, self._torn = state["closed"], state["torn"]

@@ -24,6 +24,7 @@ from ..language.names import Iterator, Parameter
 from ..schedule.computations import Computation, computation, view
 from .declarations import declaration_number
 from .folding import Order, folded_streams, rescheduled, scheduled_with_rings
+from .opening import Opening, Tables
 from .repeating import Repeating, repeating
 from .timing import Edge, Streamed, Timing, streamed, timing_of
 
@@ -110,6 +111,7 @@ class Step:
         own_times: the streams with parameters ``<name>_begin`` and ``<name>_end``.
         first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning.
         repeats: when the program does the same again.
+        opening: what is computed once, when a stream is opened; None for nothing.
         collected: a push computes whole multiples of so many ticks.
         ordered: whether rows in place are computed in an order that was given.
     """
@@ -124,6 +126,7 @@ class Step:
     own_times: tuple[str, ...]
     first_times: tuple[str, ...]
     repeats: Repeating
+    opening: Opening | None = None
     collected: int = 1
     ordered: bool = False
 
@@ -225,6 +228,9 @@ class _Maker:
         }
         self.rings: dict[str, int] = {}
         self.new: dict[str, Computation] = {}
+        finite = [one for one in program.computations if one.name not in self.streams]
+        endless = [one for one in program.computations if one.name in self.streams]
+        self.tables = Tables(program.name, finite, endless, sizes)
 
     def _check(self) -> None:
         for output in self.program.outputs:
@@ -275,7 +281,8 @@ class _Maker:
         """The stream from the first element that is kept to the last one."""
         begin, kept = self.times.value(name, "begin"), self.timing.kept[name]
         dtype = as_dtype(self.streams[name].handle.type)
-        ranges = self._ranges(name, begin - kept)
+        # Memory begins at the first element, so there is one in front even of an empty chunk.
+        ranges = self._ranges(name, begin - max(1, kept))
         if name in self.rings:
             rows = self.rings[name]
             ring = array_input(f"{name}_ring", self.shape(name, rows), dtype)
@@ -288,7 +295,8 @@ class _Maker:
             return
         line = name if name not in self.inputs else f"{name}_line"
         self.lines[name] = self.new[name] = computation(line, ranges, None, dtype=dtype)
-        self.past[name] = (tuple(self.shape(name, kept)), self.types[name])
+        if kept:
+            self.past[name] = (tuple(self.shape(name, kept)), self.types[name])
 
     def define(self, name: str) -> None:
         stream, times, line = self.streams[name], self.times, self.new[name]
@@ -296,9 +304,11 @@ class _Maker:
         kept = self.timing.kept[name]
         time = self._iterators(name)[stream.axis]
         dtype = as_dtype(stream.handle.type)
-        if name not in self.rings:
+        if name in self.past:
             past = array_input(f"{name}_past", self.shape(name, kept), dtype)
             line.define(time < begin, past[tuple(self._subscripts(name, time - begin + kept))])
+        elif name not in self.rings:
+            line.define(time < begin, self.types[name].type(0).item())
         if name in self.inputs:
             chunk = array_input(name, self.shape(name, end - begin), dtype)
             line.define(time >= begin, chunk[tuple(self._subscripts(name, time - begin))])
@@ -307,6 +317,7 @@ class _Maker:
         lines = [(handles[other], self.lines[other]._handle) for other in self.lines]
         direct = [(handles[other], self.new[other]._handle) for other in self.rings]
         direct += [pair for pair in lines if pair[0].name not in self.rings]
+        lines, direct = lines + self.tables.pairs, direct + self.tables.pairs
         own_domain = _core.IntegerSet(f"{line.domain}")
         rest = own_domain.intersect(self._from(name, ">= 0"))
         for text, value in stream.handle.pieces:
@@ -375,6 +386,7 @@ class _Maker:
             self.times.own,
             self.times.first,
             repeating(self.streams, self.timing, self.sizes, self.rings),
+            self.tables.opening,
             ordered=self.ordered,
         )
 
@@ -383,6 +395,7 @@ class _Maker:
         return all(
             exact
             for handle in self.program.computations
+            if handle.name in self.streams
             for _, _, exact in _core.read_relations(handle)
         )
 
@@ -396,7 +409,7 @@ class _Maker:
 
     def _kernel(self) -> Function:
         results = [self._handed_out(output.name) for output in self.program.outputs]
-        results += [self._kept(name) for name in self.streams if name not in self.rings]
+        results += [self._kept(name) for name in self.past]
         return function(self.program.name, outputs=results)
 
     def _folded(self, names: tuple[str, ...]) -> Function | None:

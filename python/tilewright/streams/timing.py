@@ -359,8 +359,8 @@ def _circle(name: str, limits: Mapping[str, Edge]) -> str:
 
 
 def _kept(table: list[dict[str, int]], edges: tuple[Edge, ...], name: str) -> int:
-    """At least one: memory begins at the first element that is kept."""
-    kept = 1
+    """How many of its elements later steps read; of most streams that is none."""
+    kept = 0
     for edge in edges:
         if edge.producer == name:
             for counts in table:

@@ -53,12 +53,15 @@ class Array:
         points: of its grid; 0 for none.
         total: whether it adds up all points of the (one) array that it reads.
         clock: every so many elements one more, 0 for never; negative: the time itself.
+        table: adds ``table[n % table - 1]``, of so many elements that are computed from another
+            finite array, 0 for none.
     """
 
     points: int
     reads: tuple[Read, ...]
     total: bool = False
     clock: int = 0
+    table: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ def drawn_in_place(rng: random.Random) -> Case:
         reads = [Read(0, 1, 1, rng.randint(-2, 1), 0, rng.choice([-1, 2]))]
         reads += [_read(rng, own, -rng.randint(1, 3)) for _ in range(rng.randint(1, 4))]
         reads += [_read(rng, other, rng.randint(-2, 2)) for other in range(1, own)]
-        arrays.append(Array(points, tuple(reads), clock=rng.choice([0, 0, 2, -1])))
+        table = rng.choice([0, 0, 3])
+        arrays.append(Array(points, tuple(reads), clock=rng.choice([0, 0, 2, -1]), table=table))
     grids = range(1, len(arrays))
     for _ in range(rng.randint(1, 2)):
         reads = [
@@ -110,7 +114,7 @@ def drawn(rng: random.Random) -> Case:
             for _ in range(rng.choice([0, 1, 1, 2, 3])):
                 reads.append(_read(rng, own, -rng.randint(1, 3)))
         clock = rng.choice([0, 0, 0, 0, 2, 3, -1])
-        arrays.append(Array(grid, tuple(reads), total, clock))
+        arrays.append(Array(grid, tuple(reads), total, clock, rng.choice([0, 0, 0, 1, 2, 4])))
     outputs = sorted({len(arrays) - 1, rng.randint(1, len(arrays) - 1)})
     command: dict[str, Any] = {}
     kind = rng.random()
@@ -145,6 +149,13 @@ def _value(case: Case, own: Array, read: Read, arrays: list[Any]) -> Any:
     return tw.select(inside, read.weight * arrays[read.array][tuple(subscripts)], 0)
 
 
+def _table(number: int, length: int) -> Any:
+    """``5 + 3 * s`` from -1 on."""
+    given = tw.cast(3 * s, tw.int64)
+    first = tw.computation(f"first{number}", {s: (-1, length)}, given)
+    return tw.computation(f"table{number}", {s: (-1, length - 1)}, first[s + 1] + 2)
+
+
 def declared(case: Case, defect: str = "") -> Any:
     first = case.arrays[0]
     x = tw.stream("x", tw.int64, shape=[first.points] if first.points else [])
@@ -161,6 +172,8 @@ def declared(case: Case, defect: str = "") -> Any:
             value = value + tw.select(n % one.clock == 0, 1, 0)
         elif one.clock < 0:
             value = value + tw.cast(n, tw.int64)
+        if one.table:
+            value = value + _table(number, one.table)[n % one.table - 1]
         if defect and number == len(case.arrays) - 1:
             value = value + _defective(defect, x, arrays[number], first, one)
         arrays[number].define(None, value)
@@ -225,6 +238,8 @@ def definition(case: Case, x: np.ndarray, ends: list[int]) -> Callable[[int, int
             value += time % own.clock == 0
         elif own.clock < 0:
             value += time
+        if own.table:
+            value += 5 + 3 * (time % own.table - 1)
         return (value + 2**63) % 2**64 - 2**63
 
     return element

@@ -53,7 +53,7 @@ def test_a_recurrence() -> None:
     np.testing.assert_array_equal(pushed(s, cut(rng, x)), expected_smooth(x, 0.9))
     assert s.latency == {"y": 0} and s.period == {"x": 1, "y": 1}
     assert s.pushed == {"x": 200}
-    assert s.state_nbytes == 16
+    assert s.state_nbytes == 8
     assert s.flush().shape == (0,)
 
 
@@ -307,3 +307,25 @@ def test_calls_that_make_no_sense() -> None:
     s.close()
     with pytest.raises(ValueError, match="closed"):
         s.push(np.ones(3))
+
+
+def test_subscripts_that_turn_with_the_time() -> None:
+    """What finite arrays are read at, and of which elements in turns, does not depend on the cuts."""
+    n, r = tw.iters("n r")
+    x, h = tw.stream("x", tw.int64), tw.input("h", [3], tw.int64)
+    values = {
+        "turned": x[n] * h[n % 3],
+        "held": x[n - n % 3],
+        "summed": tw.sum(h[(n + r) % 3] * (r + 1) * x[n], over={r: 3}),
+    }
+    pushed, taps, at = np.arange(1, 21), np.array([1, 2, 5]), np.arange(20)
+    expected = {
+        "turned": pushed * taps[at % 3],
+        "held": pushed[at - at % 3],
+        "summed": sum(taps[(at + r) % 3] * (r + 1) * pushed for r in range(3)),
+    }
+    for name, value in values.items():
+        k = tw.stream_function("k", [tw.computation(name, {n: tw.forever}, value)])
+        s = k.stream() if name == "held" else k.stream(h=taps)
+        found = np.concatenate([s.push(each) for each in np.split(pushed, [1, 2, 4, 5, 11])])
+        np.testing.assert_array_equal(found, expected[name])

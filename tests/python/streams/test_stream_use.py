@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import multiprocessing
+import pathlib
 import pickle
 import signal
 import threading
@@ -17,6 +18,8 @@ import pytest
 from dsp_cases import CASES, chunk_of
 
 import tilewright as tw
+from tilewright import _core
+from tilewright.streams.opening import Opening
 
 n, m, r = tw.iters("n m r")
 TAPS = np.array([1.0, 2.0, 3.0])
@@ -421,3 +424,122 @@ def test_arrays_that_are_not_read_at_some_sizes() -> None:
     for factors in ([], [2.0], [2.0, 3.0]):
         s = k.stream(a=np.array(factors))
         np.testing.assert_array_equal(s.push(np.ones(4)), np.prod(factors))
+
+
+# ---- what is computed once ----
+
+
+def test_what_is_finite_is_computed_when_a_stream_is_opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """Also below 0, in triangles and as numbers; clones, pickles and resets have it already."""
+    i, j = tw.iters("i j")
+    size = tw.param("N")
+    x, h = tw.stream("x", tw.int64), tw.input("h", [size], tw.int64)
+    w = tw.computation("w", {i: (-2, size + 1)}, tw.cast(i * i, tw.int64))
+    g = tw.computation("g", {i: size}, h[i] * 2)
+    tri = tw.computation("tri", {i: size, j: (0, i + 1)}, g[i] + w[j - 2])
+    one = tw.computation("one", {}, tw.sum(h[i], over={i: size}))
+    over: Any = {i: size, j: (0, i + 1)}
+    summed = tw.sum(tri[i, j] * w[i - 1], over=over)
+    k = tw.stream_function("k", [tw.computation("y", {n: tw.forever}, summed * x[n] + one[()])])
+    times: list[int] = []
+    compute = Opening.compute
+
+    def counted(opening: Opening, given: Any) -> Any:
+        times.append(1)
+        return compute(opening, given)
+
+    monkeypatch.setattr(Opening, "compute", counted)
+    taps = np.arange(1, 5)
+    s = k.stream(h=taps)
+    taps_of = [(a, b) for a in range(4) for b in range(a + 1)]
+    total = sum((2 * int(taps[a]) + (b - 2) ** 2) * (a - 1) ** 2 for a, b in taps_of)
+    pushed = np.random.default_rng(3).integers(-9, 9, 20)
+    parts = [s.push(pushed[:3])]
+    s = pickle.loads(pickle.dumps(s)).clone()
+    parts += [s.push(pushed[3:4]), s.push(pushed[4:])]
+    np.testing.assert_array_equal(np.concatenate(parts), total * pushed + taps.sum())
+    s.reset()
+    np.testing.assert_array_equal(s.push(pushed), total * pushed + taps.sum())
+    assert len(times) == 1
+    # The kernel of a push takes them, and nothing of what only they need.
+    assert {"tri", "w", "one"} <= {*s.kernel.inputs} and not {"g", "h"} & {*s.kernel.inputs}
+    assert "computed when a stream is opened: tri (4 x 4), w (7), one (1)" in s.report()
+    made = k.export_source(tmp_path, N=4)
+    assert made.prototypes[1] == "int k_init(void *state, const int64_t *h)"
+    assert "given_h" not in made.source.read_text()
+
+
+def test_what_opening_a_stream_computes_may_fail() -> None:
+    i = tw.iter("i")
+    x, h = tw.stream("x", tw.float64), tw.input("h", [3], tw.float64)
+    places = tw.input("places", [3], tw.int64)
+    moved = tw.computation("moved", {i: 3}, h[places[i]])
+    y = tw.computation("y", {n: tw.forever}, tw.sum(moved[i], over={i: 3}) * x[n])
+    k = tw.stream_function("k", [y])
+    with pytest.raises(tw.TilewrightError, match="places"):
+        k.stream(h=np.ones(3), places=np.array([0, 1, 3]))
+    s = k.stream(h=np.arange(3.0), places=np.array([2, 2, 1]))
+    np.testing.assert_array_equal(s.push(np.ones(2)), [5.0, 5.0])
+
+
+# ---- calls of which a few arrays change ----
+
+
+def test_prepared_calls_do_what_calls_do() -> None:
+    """Other types, shapes, strides and places than those of the latest call; refusals; other schedules."""
+    i = tw.iter("i")
+    size = tw.param("N")
+    a, b = tw.input("a", [size], tw.float64), tw.input("b", [size], tw.float64)
+    first = tw.computation("first", {i: size}, a[i] + 2 * b[i])
+    second = tw.computation("second", {i: size}, a[i] - b[i])
+    f = tw.function("f", outputs=[first, second], inputs=[a, b])
+    fixed, kept = np.arange(6.0), np.empty(6)
+    call = _core.prepare_call(f, {"b": fixed}, ["a"], (kept,))
+    rng = np.random.default_rng(0)
+    for turn in range(12):
+        given = rng.random(6) if turn % 3 else rng.random(12)[::2]
+        out = np.empty(6) if turn % 4 else np.empty(12)[::2]
+        if turn == 5:
+            with pytest.raises(tw.ArgumentError, match="share memory"):
+                call(given, given)
+        if turn == 7:
+            f["first"].reverse("i")  # another schedule, other code
+        expected = given + 2 * fixed, given - fixed
+        assert call(given, out) is None
+        np.testing.assert_array_equal(out, expected[0])
+        np.testing.assert_array_equal(kept, expected[1])
+    locked = np.empty(6)
+    locked.flags.writeable = False
+    good = np.empty(6)
+    for given, out, reason in (
+        (np.empty(6, np.float32), good, "float32"),
+        (np.empty(5), good, "5"),
+        (good, locked, "read-only|writ"),
+        (good, np.empty(7), "7"),
+        (np.empty(6), kept, "memory|overlap"),
+    ):
+        with pytest.raises((tw.TilewrightError, TypeError, ValueError), match=reason):
+            call(given, out)
+    with pytest.raises(TypeError, match="takes 2 arrays, got 1"):
+        call(good)
+    with pytest.raises(ValueError, match="no input c"):
+        _core.prepare_call(f, {}, ["c"], ())
+    with pytest.raises(tw.TilewrightError, match="b"):
+        _core.prepare_call(f, {}, ["a"], (kept,))(good, np.empty(6))
+    call(good, np.empty(6))  # none of them has changed anything
+
+
+def test_prepared_calls_say_what_fails_in_the_kernel() -> None:
+    i = tw.iter("i")
+    places, a = tw.input("places", [3], tw.int64), tw.input("a", [4], tw.float64)
+    moved = tw.computation("moved", {i: 3}, a[places[i]])
+    f = tw.function("f", outputs=[moved], inputs=[places, a])
+    call = _core.prepare_call(f, {"a": np.arange(4.0)}, ["places"], ())
+    out = np.empty(3)
+    for _ in range(2):
+        call(np.array([3, 0, 1]), out)
+        np.testing.assert_array_equal(out, [3.0, 0.0, 1.0])
+        with pytest.raises(tw.TilewrightError, match="places"):
+            call(np.array([0, 4, 0]), out)

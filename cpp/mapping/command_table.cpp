@@ -22,6 +22,7 @@ const std::map<std::string, CommandTraits> &command_table() {
        {.handler = set_schedule_command,
         .of_function = set_schedules_command,
         .takes_map = true,
+        .times_all = true,
         .maps_to_gpu = true}},
       {"shift", {.handler = shift_command}},
       {"skew", {.handler = skew_command}},

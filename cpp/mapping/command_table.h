@@ -20,6 +20,7 @@ struct CommandTraits {
   bool reads = false;       ///< its first argument is an array, perhaps a computation
   bool turns = false;       ///< it is the other computation that Python's method returns
   bool takes_map = false;   ///< its first argument is the text of a map from the computation
+  bool times_all = false;   ///< given to the function, it says when every computation runs
   bool takes_pairs = false; ///< arguments are pairs of a name and a number, by keyword in Python
   /// Makes a computation, which Python's method returns; this argument is its name, or left out.
   std::optional<size_t> makes = std::nullopt;

@@ -108,4 +108,14 @@ std::shared_ptr<const LegalProgram> store_views_in_place(Mapping &mapping,
   return legal;
 }
 
+bool may_store_views_in_place(const Mapping &mapping) {
+  const std::vector<ComputationPtr> &outputs = mapping.function().outputs;
+  return std::any_of(outputs.begin(), outputs.end(), [&](const ComputationPtr &output) {
+    return output->is_view &&
+           std::any_of(output->pieces.begin(), output->pieces.end(), [&](const Piece &piece) {
+             return may_be_stored(mapping, *piece.value->producer);
+           });
+  });
+}
+
 } // namespace tilewright

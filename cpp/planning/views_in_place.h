@@ -20,4 +20,8 @@ using FindLegal = std::function<std::shared_ptr<const LegalProgram>(const Mappin
 std::shared_ptr<const LegalProgram> store_views_in_place(Mapping &mapping,
                                                          const FindLegal &find_legal);
 
+/// Whether there is a producer that it may store in an output, as far as `mapping` says where
+/// producers are stored.
+bool may_store_views_in_place(const Mapping &mapping);
+
 } // namespace tilewright

@@ -1,5 +1,6 @@
 #include "scheduling/scheduled_function.h"
 
+#include "algorithm/block.h"
 #include "algorithm/isolate_reductions.h"
 #include "algorithm/views.h"
 #include "mapping/command_table.h"
@@ -7,6 +8,7 @@
 #include "mapping/program.h"
 #include "planning/default_mapping.h"
 #include "planning/resolve.h"
+#include "planning/views_in_place.h"
 #include "runtime/cpu.h"
 
 #include <algorithm>
@@ -83,6 +85,14 @@ Program program_after(const Mapping &mapping, const Command &command) {
   }
 }
 
+/// A command after which it does not matter when anything ran before.
+bool times_all(const Command &command) {
+  if (!command.commands.empty()) {
+    return times_all(command.commands.front());
+  }
+  return command.computation.empty() && traits(command).times_all;
+}
+
 } // namespace
 
 ScheduledFunction::ScheduledFunction(std::shared_ptr<const Function> declared,
@@ -94,8 +104,8 @@ ScheduledFunction::ScheduledFunction(std::shared_ptr<const Function> declared,
 }
 
 ScheduledFunction::ScheduledFunction(const ScheduledFunction &other)
-    : declared_(other.declared_), isolated_(other.isolated_), options_(other.options_),
-      current_(other.current_), is_found_(other.is_found_) {
+    : declared_(other.declared_), isolated_(other.isolated_), default_(other.default_),
+      options_(other.options_), current_(other.current_), is_found_(other.is_found_) {
   other.require_no_transaction();
 }
 
@@ -114,12 +124,40 @@ ScheduledFunction::State ScheduledFunction::default_state() const {
   if (known.contains(known.none())) {
     return {Mapping(isolated_), known.none(), true, nullptr};
   }
-  PlannedMapping planned = plan_default(isolated_);
-  const bool is_legal = planned.legal != nullptr;
-  if (is_legal && planned.plain) {
-    known.add(known.none());
+  if (default_->state == nullptr) {
+    PlannedMapping planned = plan_default(isolated_);
+    const bool is_legal = planned.legal != nullptr;
+    if (is_legal && planned.plain) {
+      known.add(known.none());
+    }
+    default_->state = make_isl_shared<const State>(
+        State{std::move(planned.mapping), known.none(), is_legal, std::move(planned.legal)});
   }
-  return {std::move(planned.mapping), known.none(), is_legal, std::move(planned.legal)};
+  return *default_->state;
+}
+
+ScheduledFunction::State ScheduledFunction::declared_state() const {
+  return {Mapping(isolated_), legal_schedules().none(), true, nullptr};
+}
+
+/// The default schedule says when instances run, and that what an output shows is stored there.
+bool ScheduledFunction::needs_no_default(const Mapping &mapping) const {
+  return !isolated_->stop && blocks_of(*isolated_).empty() && !may_store_views_in_place(mapping);
+}
+
+ScheduledFunction::State ScheduledFunction::after_first(const Command &command) const {
+  if (times_all(command)) {
+    std::optional<Mapping> made;
+    const State declared = declared_state();
+    try {
+      made = declared.mapping.with(command);
+    } catch (const Error &) { // told of after the default schedule, too
+    }
+    if (made && needs_no_default(*made)) {
+      return legal_after(declared, std::move(*made), command);
+    }
+  }
+  return after(default_state(), command);
 }
 
 const Function &ScheduledFunction::function() const {
@@ -131,6 +169,10 @@ const Function &ScheduledFunction::function() const {
 
 const Mapping &ScheduledFunction::mapping_so_far() const {
   const Mapping *made = transaction_.made_here();
+  if (made != nullptr && begins_declared_ && transaction_.commands().empty()) {
+    current_ = current_ ? std::move(current_) : default_state();
+    return current_->mapping;
+  }
   return made != nullptr ? *made : mapping();
 }
 
@@ -272,7 +314,14 @@ void ScheduledFunction::apply(const Command &command) {
   require_no_view(*declared_, function(), command);
   if (transaction_.is_open()) {
     transaction_.require_here(*declared_, command.where);
+    if (begins_declared_ && transaction_.commands().empty() && !times_all(command)) {
+      begin_with_default();
+    }
     transaction_.add(resolved_in_transaction(command));
+    return;
+  }
+  if (!current_ && times_all(command)) {
+    change(after_first(command));
     return;
   }
   const Command resolved = resolve(mapping(), command);
@@ -291,12 +340,12 @@ void ScheduledFunction::replay(const Schedule &schedule) {
                     "or after its end",
                 where);
   }
-  State next = default_state();
+  std::optional<State> next;
   for (const Command &command : schedule.commands) {
     require_no_view(*declared_, *isolated_, command);
-    next = after(next, command);
+    next = next ? after(*next, command) : after_first(command);
   }
-  change(std::move(next));
+  change(next ? std::move(*next) : default_state());
   is_found_ = false;
 }
 
@@ -316,8 +365,16 @@ std::uint64_t ScheduledFunction::begin(const SourceLocation &where) {
     transaction_.require_here(*declared_, where);
     return transaction_.begin_inside();
   }
+  const OperationLimit limit(planning_limit);
   leave_found();
-  return transaction_.begin(mapping(), where);
+  begins_declared_ = !current_;
+  return transaction_.begin(current_ ? current_->mapping : Mapping(isolated_), where);
+}
+
+void ScheduledFunction::begin_with_default() {
+  current_ = current_ ? std::move(current_) : default_state();
+  transaction_.begin_again(current_->mapping);
+  begins_declared_ = false;
 }
 
 Command ScheduledFunction::resolved_in_transaction(const Command &command) const {
@@ -345,6 +402,13 @@ void ScheduledFunction::commit(std::uint64_t transaction) {
     return;
   }
   // The transaction is over: whatever is thrown now, the function is as it was.
+  if (begins_declared_) {
+    const Schedule recorded{{made->command}};
+    change(needs_no_default(made->mapping)
+               ? legal_after(declared_state(), made->mapping.recorded_as(recorded), made->command)
+               : after(default_state(), made->command));
+    return;
+  }
   Schedule recorded = current_->mapping.schedule();
   recorded.commands.push_back(made->command);
   change(legal_after(*current_, made->mapping.recorded_as(std::move(recorded)), made->command));

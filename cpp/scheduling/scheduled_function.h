@@ -140,6 +140,10 @@ private:
     bool is_legal = false;
     std::shared_ptr<const LegalProgram> program; ///< null where nobody had to look at it
   };
+  /// The default schedule, once asked for: the same for all copies of a function.
+  struct KnownDefault {
+    std::shared_ptr<const State> state;
+  };
   struct KnownSharing {
     std::vector<SharedArray> shared;
     SharingVerdict verdict;
@@ -147,6 +151,16 @@ private:
 
   LegalSchedules &legal_schedules() const;
   State default_state() const;
+  /// The loops as declared, for commands that say anew when everything runs: what the default
+  /// schedule is need not be found for them.
+  State declared_state() const;
+  /// Whether `mapping`, made from there by such commands, is what they make of the default
+  /// schedule.
+  bool needs_no_default(const Mapping &mapping) const;
+  /// After the first command of a schedule.
+  State after_first(const Command &command) const;
+  /// The transaction of this thread begins after the default schedule after all.
+  void begin_with_default();
   /// After one more command. Throws where that is not legal.
   State after(const State &state, const Command &command) const;
   /// `mapping`, made of that of `state` by one more command, where it is legal.
@@ -163,6 +177,7 @@ private:
 
   std::shared_ptr<const Function> declared_;
   std::shared_ptr<const Function> isolated_; ///< where every schedule starts
+  std::shared_ptr<KnownDefault> default_ = std::make_shared<KnownDefault>();
   CompileOptions options_;
   mutable std::optional<State> current_; ///< not legal where no legal order was found
   mutable std::unique_ptr<LegalSchedules> legal_schedules_;
@@ -170,6 +185,7 @@ private:
   std::list<KnownSharing> sharing_;
   bool is_found_ = false; ///< the schedule is the one of take_found()
   OpenTransaction transaction_;
+  bool begins_declared_ = false; ///< the transaction, as declared_state() has it
   std::atomic<std::uint64_t> version_{0};
 };
 

@@ -20,6 +20,13 @@ std::uint64_t OpenTransaction::begin_inside() {
   return last_number_;
 }
 
+void OpenTransaction::begin_again(const Mapping &mapping) {
+  now_->mapping = mapping;
+  for (Level &level : now_->levels) {
+    level.before = mapping;
+  }
+}
+
 void OpenTransaction::add(const Command &command) {
   Mapping next = now_->mapping.with(command);
   require_places(next);

@@ -37,6 +37,8 @@ public:
   std::uint64_t begin(const Mapping &mapping, const SourceLocation &where);
   /// Opens one within those that are open.
   std::uint64_t begin_inside();
+  /// `mapping` instead of the one that it began with; no command has been given.
+  void begin_again(const Mapping &mapping);
   /// One more command. Throws Error(Schedule) where it makes no sense, and is not added.
   void add(const Command &command);
   /// Ends a transaction and those within it; what was made, where it was the outermost one. Throws

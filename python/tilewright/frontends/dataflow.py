@@ -40,8 +40,33 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
         options: settings of `tw.function`, such as ``fast_math``.
 
     Raises:
-        TranslationError: for what has no translation, with its place in the program.
+        TranslationError: for what has no translation, or has one that would take too long to find, with
+            its place in the program.
     """
+    try:
+        return _function_of(program, options)
+    except tw.AnalysisLimitError as error:
+        refuse(
+            _place_in(program, error),
+            f"the dataflow of {program.name} takes too long to find ({_limit_text(error)})",
+            "divide its loops among several functions, or say what is known of its sizes and "
+            "conditions",
+        )
+
+
+def _place_in(program: tree.Program, error: tw.TilewrightError) -> tree.Location:
+    """Where an error is, if that is in the program's file; else where the program begins."""
+    where = error.location
+    if where is None or where.file != program.location.file:
+        return program.location
+    return tree.Location(where.file, where.line, 1)
+
+
+def _limit_text(error: tw.TilewrightError) -> str:
+    return error.message.partition("; simplify")[0]
+
+
+def _function_of(program: tree.Program, options: dict[str, Any]) -> TranslatedFunction:
     scanned, straight, flags = _scanned(program)
     memory = memory_of(scanned)
     without_old = without_old_values(scanned, memory)

@@ -1,5 +1,7 @@
 // Transactions: commands that are checked together, by the thread that opened them.
+#include "compiler/canonical_text.h"
 #include "mapping/example_functions.h"
+#include "polyhedral/interruption.h"
 #include "polyhedral/isl_lock.h"
 #include "scheduling/cache_fixture.h"
 #include "scheduling/scheduled_function.h"
@@ -185,6 +187,70 @@ TEST_F(TransactionTest, TheSmallestFoldNeedsALegalOrder) {
       refused(ErrorKind::Schedule, [&] { function.apply(command("P", "storage_fold", {"i"})); }),
       HasSubstr("follows from a legal order"));
   function.roll_back(transaction);
+}
+
+/// B needs C and C needs B, so that the default schedule has to be found.
+std::shared_ptr<const Function> swapped_chains() {
+  const auto x = input("x", {size("N")});
+  const auto b = declare("[N] -> { B[i] : 0 <= i < N }");
+  const auto c = declare("[N] -> { C[i] : 0 <= i < N }");
+  define_on(b, "[N] -> { B[i] : i = 0 }", access(x, {at("i")}));
+  define_on(b, "[N] -> { B[i] : i > 0 }", access(c, {at("i", -1)}));
+  define_on(c, "[N] -> { C[i] : i >= 0 }", access(b, {at("i")}));
+  return function({b, c});
+}
+
+Command all_times() {
+  return command("", "set_schedule", {"[N] -> { B[i] -> [i, 0]; C[i] -> [i, 1] }"});
+}
+
+/// Nodes that analyses come to while `work` runs.
+template <class Work>
+std::uint64_t visits(const Work &work) {
+  const std::uint64_t before = counted_visits();
+  work();
+  return counted_visits() - before;
+}
+
+TEST_F(TransactionTest, NoDefaultScheduleIsFoundBeforeAnotherOne) {
+  ScheduledFunction first(swapped_chains(), {});
+  ScheduledFunction second(swapped_chains(), {});
+  const auto schedule = [](ScheduledFunction &function) {
+    const std::uint64_t transaction = function.begin({});
+    function.apply(all_times());
+    function.apply(command("C", "store_in", {"c[i]"}));
+    function.commit(transaction);
+  };
+  const std::uint64_t alone = visits([&] { schedule(first); });
+  LegalSchedules::forget_all();
+  const std::uint64_t with_default = visits([&] {
+    second.mapping();
+    schedule(second);
+  });
+  EXPECT_LT(alone, with_default);
+  EXPECT_EQ(first.commands(), second.commands());
+  EXPECT_EQ(canonical_text(first.mapping(), {}), canonical_text(second.mapping(), {}));
+  // Copies ask for the default schedule once.
+  ScheduledFunction copy(second);
+  LegalSchedules::forget_all();
+  EXPECT_LT(visits([&] { copy.replay({}); }), with_default - alone);
+}
+
+TEST_F(TransactionTest, WhatStoresViewsFollowsTheDefaultSchedule) {
+  for (const bool asked : {false, true}) {
+    ScheduledFunction function(jacobi_1d(), {});
+    if (asked) {
+      function.mapping();
+    }
+    const std::uint64_t transaction = function.begin({});
+    const std::uint64_t within = function.begin({});
+    function.apply(command("A", "split", {"i", std::int64_t{4}}));
+    EXPECT_EQ(function.mapping_so_far().time_space("A").dimensions.size(), 3U);
+    function.roll_back(within);
+    function.apply(command("A", "split", {"i", std::int64_t{8}}));
+    function.commit(transaction);
+    EXPECT_EQ(function.mapping().time_space("A").dimensions.size(), 3U);
+  }
 }
 
 } // namespace

@@ -342,3 +342,16 @@ def test_random_programs(seed, kind):
     found = copied(values)
     function(**found)
     same(found, wanted)
+
+
+def test_what_takes_too_long_is_refused_at_its_place(monkeypatch):
+    def endless(scanned):
+        raise tw.AnalysisLimitError("dataflow: more operations than its limit allows; simplify it")
+
+    monkeypatch.setattr("tilewright.frontends.dataflow.memory_of", endless)
+    reason = (
+        r"the dataflow of small takes too long to find \(dataflow: more [\w ]*\): divide its loops"
+    )
+    with pytest.raises(tw.TranslationError, match=reason) as refusal:
+        to_function(program(GEMM, PROGRAMS["gemm"][1], "N"))
+    assert (refusal.value.file, refusal.value.line) == ("<small>", 1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import programs
 import pytest
 from programs import check
 from restructured import AT_LEAST_TWO, SIZES, i, illegal, j, k, nonsense, pair
 
 import tilewright as tw
+from tilewright import _core
 
 
 def test_two_computations_in_one_loop():
@@ -247,3 +249,55 @@ def test_in_a_transaction():
         '    C.shift("t1", 2)',
     ]
     check(program, *SIZES)
+
+
+def chains():
+    """B needs C and C needs B, so that the default schedule has to be looked for."""
+    N = tw.param("N")
+    x = tw.input("x", [N], tw.float32)
+    B = tw.computation("B", {i: N}, dtype=tw.float32)
+    C = tw.computation("C", {i: N}, B[i] + 1, dtype=tw.float32)
+    B.define(i == 0, x[0]).define(i > 0, C[i - 1] + x[i])
+    return tw.function("chains", outputs=[B, C])
+
+
+def visits(work):
+    before = _core.expression_visits()
+    work()
+    return _core.expression_visits() - before
+
+
+def test_no_default_schedule_is_looked_for_before_another_one():
+    def order(f):
+        with f.transaction():
+            f.set_schedule("{ B[i] -> [i, 0]; C[i] -> [i, 1] }")
+
+    f, after_default = chains(), chains()
+    alone = visits(lambda: order(f))
+    default = visits(lambda: after_default.layers)
+    order(after_default)
+    assert 0 < alone < default
+    assert str(f.loops) == str(after_default.loops)
+    assert str(f.layers) == str(after_default.layers)
+    # Once it was looked for, it is known.
+    again = visits(lambda: tw.Schedule(()).apply_to(after_default))
+    assert again < default / 2
+    x = np.arange(5, dtype=np.float32)
+    for mine, wanted in zip(f(x), chains()(x), strict=True):
+        np.testing.assert_array_equal(mine, wanted)
+
+
+def test_what_a_view_shows_is_stored_in_it_under_an_order_of_all():
+    """The default schedule does so, and an order of all computations keeps it."""
+
+    def shown():
+        N = tw.param("N")
+        x = tw.input("x", [N], tw.float32)
+        B = tw.computation("B", {i: N}, x[i] + 1)
+        return tw.function("shown", outputs=[tw.view("R", {i: N}, B[i])])
+
+    f, after_default = shown(), shown()
+    assert "R" in str(after_default.layers)
+    for each in (f, after_default):
+        each.set_schedule("{ B[i] -> [-i, 0]; R[i] -> [i, 1] }")
+    assert str(f.layers) == str(after_default.layers)

@@ -39,6 +39,7 @@ public:
   ///     S[i, x] = x[i] where x == p[i], and else what stood there before?
   /// In place that is one iteration, and no loop to have vectors, threads or tiles.
   bool is_chosen(size_t iterator) const { return chosen_.contains(space_.iterators[iterator]); }
+  bool has_chosen() const { return !chosen_.empty(); }
   /// The innermost iterator of the results is chosen.
   bool is_scattered() const { return rank() > 0 && is_chosen(rank() - 1); }
 

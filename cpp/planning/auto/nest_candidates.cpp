@@ -117,10 +117,13 @@ private:
 
   /// Register tiles over rows and columns, with all terms inside.
   void add_tiles(size_t column, const std::vector<ElementSteps::Copy> &copies) {
+    if (part_.shape.has_chosen()) {
+      return;
+    }
     std::vector<size_t> rows;
     for (size_t row = 0; row < part_.shape.rank(); ++row) {
-      if (row != column && !is_term(row) && !part_.shape.is_chosen(row) &&
-          nests_.times(part_.name).position(row) && part_.steps.is_shared(row, column)) {
+      if (row != column && !is_term(row) && nests_.times(part_.name).position(row) &&
+          part_.steps.is_shared(row, column)) {
         rows.push_back(row);
       }
     }
@@ -243,12 +246,17 @@ private:
     }
     std::vector<size_t> terms;
     std::vector<size_t> order;
+    std::vector<size_t> chosen; // by what is read in the loops around
     for (const size_t iterator : *iterators) {
       if (iterator != column) {
-        (is_term(iterator) ? terms : order).push_back(iterator);
+        (part_.shape.is_chosen(iterator) ? chosen
+         : is_term(iterator)             ? terms
+                                         : order)
+            .push_back(iterator);
       }
     }
     order.insert(order.end(), terms.begin(), terms.end());
+    order.insert(order.end(), chosen.begin(), chosen.end());
     order.push_back(column);
     if (order != *iterators) {
       nests.reorder(part_.name, depth, order);
@@ -257,7 +265,7 @@ private:
     const std::int64_t lanes = part_.shape.lanes();
     const std::string vector = j + " is a vector loop of " + std::to_string(lanes) +
                                " iterations, which lie side by side and do not need each other";
-    if (!terms.empty()) {
+    if (!terms.empty() && chosen.empty()) {
       const std::string k = loop(terms.back());
       found_.push_back(
           {nests,
@@ -295,7 +303,7 @@ private:
   void add_sums_at_once() {
     const NestTimes &times = nests_.times(part_.name);
     if (!part_.can_be_vector() || times.loops.empty() || !times.loops.back().iterator ||
-        !is_term(*times.loops.back().iterator) || part_.shape.is_scattered()) {
+        !is_term(*times.loops.back().iterator) || part_.shape.has_chosen()) {
       return;
     }
     for (size_t depth = times.loops.size() - 1; depth-- > 0;) {

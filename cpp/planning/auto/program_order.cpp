@@ -140,7 +140,11 @@ private:
         return;
       }
     }
-    decisions_.push_back({part.name, "the loops run as the program has them"});
+    const std::string why = part.shape.is_scattered() ? ", since data choose the element along " +
+                                                            part.shape.name(part.shape.rank() - 1) +
+                                                            " that an iteration writes"
+                                                      : "";
+    decisions_.push_back({part.name, "the loops run as the program has them" + why});
   }
 
   /// What is packed is written side by side.

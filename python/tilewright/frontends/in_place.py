@@ -66,7 +66,8 @@ def _found(
         return tiles
     order.apply_to(function)
     kept, commands, decisions = _core.better_nests(function)
-    nests = tw.Schedule([*kept, ("", "transaction", commands)], decisions) if commands else order
+    found = [*kept, ("", "transaction", commands)] if commands else order.commands
+    nests = tw.Schedule(found, decisions)
     best = nests
     if tiles is not None and not _skewed(tiles) & _vectors(nests):
         best = tiles

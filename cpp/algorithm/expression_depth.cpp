@@ -45,6 +45,7 @@ struct Facts {
   std::uint64_t tree_size = 1;
   std::uint32_t kinds = 0; ///< bits
   bool is_plainly_affine = true;
+  bool reads_computations = false;
 };
 
 /// What every ExprPtr points to: the facts are nobody else's concern.
@@ -124,6 +125,8 @@ bool contains_kind(const ExprPtr &expr, ExprKind kind) {
   return expr && (facts_of(expr).kinds & bit_of(kind)) != 0;
 }
 
+bool reads_computations(const ExprPtr &expr) { return expr && facts_of(expr).reads_computations; }
+
 bool is_plainly_affine(const ExprPtr &expr) { return facts_of(expr).is_plainly_affine; }
 
 void require_stack(const ExprPtr &expr) { require_stack(depth_of(expr)); }
@@ -142,6 +145,8 @@ ExprPtr finished(Expr node) {
   Facts facts;
   facts.kinds = bit_of(node.kind);
   facts.is_plainly_affine = keeps_affine(node);
+  facts.reads_computations =
+      node.kind == ExprKind::Access && node.producer && !node.producer->is_input;
   const auto look_at = [&](const ExprPtr &child) {
     if (child) {
       const Facts &part = facts_of(child);
@@ -149,6 +154,7 @@ ExprPtr finished(Expr node) {
       facts.tree_size = std::min(largest_tree, facts.tree_size + part.tree_size);
       facts.kinds |= part.kinds;
       facts.is_plainly_affine = facts.is_plainly_affine && part.is_plainly_affine;
+      facts.reads_computations = facts.reads_computations || part.reads_computations;
     }
   };
   std::for_each(node.operands.begin(), node.operands.end(), look_at);

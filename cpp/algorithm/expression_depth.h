@@ -26,6 +26,9 @@ size_t depth_of(const ExprPtr &expr);
 /// count each time; 2**62 stands for more. 0 for null. Told where the node is made.
 std::uint64_t tree_size_of(const ExprPtr &expr);
 
+/// Whether `visit` comes to a read of something else than an input. Told where the node is made.
+bool reads_computations(const ExprPtr &expr);
+
 /// Whether `visit` comes to a node of that kind. Told where the node is made.
 bool contains_kind(const ExprPtr &expr, ExprKind kind);
 /// Whether it is int64 arithmetic of iterators, parameters and constants, made of sums and products

@@ -49,9 +49,11 @@ std::vector<ExprPtr> computed_always(const ExprPtr &root) {
 
 bool reads(const ExprPtr &value, const Computation &computation) {
   bool found = false;
-  visit(value, [&](const ExprPtr &node) {
-    found = found || (node->kind == ExprKind::Access && node->producer.get() == &computation);
-  });
+  if (reads_computations(value)) {
+    visit(value, [&](const ExprPtr &node) {
+      found = found || (node->kind == ExprKind::Access && node->producer.get() == &computation);
+    });
+  }
   return found;
 }
 

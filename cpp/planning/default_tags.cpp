@@ -1,6 +1,7 @@
 #include "planning/default_tags.h"
 
 #include "algorithm/block.h"
+#include "algorithm/reductions.h"
 #include "analysis/legality.h"
 #include "mapping/program.h"
 #include "planning/computation_shape.h"
@@ -46,13 +47,8 @@ bool has_parallel_loops(const Mapping &mapping) {
 }
 
 bool reads_itself(const Computation &computation) {
-  bool found = false;
-  for (const Piece &piece : computation.pieces) {
-    visit(piece.value, [&](const ExprPtr &node) {
-      found = found || (node->kind == ExprKind::Access && node->producer->name == computation.name);
-    });
-  }
-  return found;
+  return std::any_of(computation.pieces.begin(), computation.pieces.end(),
+                     [&](const Piece &piece) { return reads(piece.value, computation); });
 }
 
 /// Has the planner left the loops of a computation as they were declared, in a nest of their own?

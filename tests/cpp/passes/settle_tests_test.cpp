@@ -1,6 +1,5 @@
-#include "passes/settle_tests.h"
-
 #include "loops/line.h"
+#include "passes/settle_tests.h"
 
 #include <gtest/gtest.h>
 
@@ -69,8 +68,7 @@ TEST(SettleTests, WhatMayHoldLaterIsAskedAgain) {
     const std::string text = places.settled(body);
     EXPECT_EQ(text.find("False"), std::string::npos) << text;
   }
-  const std::string text =
-      places.settled(places.remember(places.k, places.k), LoopKind::Parallel);
+  const std::string text = places.settled(places.remember(places.k, places.k), LoopKind::Parallel);
   EXPECT_EQ(text.find("False"), std::string::npos) << text;
 }
 

@@ -119,8 +119,7 @@ TEST(RegisterTiles, RowsThatShareAVectorAreReadAtOnce) {
         Shape(*define(domain, reduce(Op::ReduceSum, {over("k", size("M"))}, terms))));
   };
   const std::string all = "[N,M] -> { C[i] : 0 <= i < N }";
-  const ExprPtr matrix =
-      access(input("A", {size("N"), size("M")}), {at("i"), at("k")});
+  const ExprPtr matrix = access(input("A", {size("N"), size("M")}), {at("i"), at("k")});
   const ExprPtr vector = access(input("x", {size("M")}), {at("k")});
   EXPECT_EQ(row(all, times(matrix, vector)), 0U);
   EXPECT_FALSE(row(all, matrix)); // nothing is shared

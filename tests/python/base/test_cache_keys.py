@@ -11,7 +11,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
@@ -226,6 +226,7 @@ def test_a_change_of_the_program(seed):
 
 
 @given(SEEDS, SEEDS)
+@example(967, 965)  # an order of terms that are none
 @settings(max_examples=80, deadline=None)
 def test_two_schedules(seed, first):
     """One key for two schedules only where they make the same loops."""

@@ -204,6 +204,11 @@ class Runner:
         else:
             self.count("schedules with loops")
 
+    def has_no_instances(self, computation: str) -> bool:
+        """Whether a computation that the program declares has an empty domain."""
+        declared = self.function.layers  # Layer I has the domains as they were declared
+        return f"{{ {computation}[] : false }}" in str(declared)
+
     def unjudged(self, command: Command) -> None:
         """A command whose result the model does not know: only values are compared."""
         try:
@@ -282,6 +287,12 @@ class Runner:
             return
         except tw.AnalysisLimitError:
             self.count("operation limit reached")
+            return
+        if after is None and command[0] and self.has_no_instances(command[0]):
+            # No term comes several times where there is none. The model knows no such order.
+            self.lost = "a computation without instances"
+            self.done = attempted
+            self.count("orders of nothing")
             return
         if after is None:
             raise Failure("accepted", "accepted, but it makes no sense", attempted)

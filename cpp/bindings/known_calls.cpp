@@ -325,12 +325,13 @@ void KnownCalls::remember(const py::tuple &arguments, KnownCall call) {
     }
   }
   llvm::SmallVector<std::int64_t, 8> integers;
-  if (!is_like(call, values, integers)) {
+  if (call.kernel->runs_on_device() || !is_like(call, values, integers)) {
     return; // nor would the next call be
   }
-  // Of an earlier schedule of the kernel nothing is left.
+  // Of an earlier schedule of the kernel nothing is left, and of one kind of calls one.
   std::erase_if(calls_, [&](const std::shared_ptr<KnownCall> &known) {
-    return known->kernel == call.kernel && known->version != call.version;
+    return known->kernel == call.kernel &&
+           (known->version != call.version || is_like(*known, values, integers));
   });
   if (calls_.size() == most_calls) {
     calls_.pop_back();

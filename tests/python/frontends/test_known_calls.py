@@ -12,6 +12,7 @@ import pytest
 
 import tilewright as tw
 from tilewright import _core
+from tilewright.frontends.loops.decorator import LoopFunction
 
 K = 3.0
 
@@ -20,7 +21,7 @@ def made(function: Any) -> tuple[Any, list[int]]:
     """A function of loops, and the calls that came to its door."""
     calls: list[int] = []
 
-    class Counting(type(tw.jit(function))):  # type: ignore[misc]
+    class Counting(LoopFunction):
         def _call_anew(self, /, *arguments: Any, **keywords: Any) -> Any:
             calls.append(len(arguments))
             return super()._call_anew(*arguments, **keywords)
@@ -124,6 +125,19 @@ def test_arrays_that_share_memory_come_to_the_door() -> None:
     frozen.flags.writeable = False
     with pytest.raises(tw.ArgumentError):
         function(4, 2.0, memory[:10], frozen)
+
+
+def test_a_kind_of_calls_is_known_once() -> None:
+    """Calls that the door makes anyway, with a number of threads, do not fill what each call compares with."""
+    function, calls = made(shifted)
+    x, y = np.ones(5), np.zeros(5)
+    for _ in range(4):
+        function(5, 2.0, x, y, threads=1)
+    assert len(calls) == 4 and function._known_calls == 1
+    function(5, 2.0, x, y)
+    assert len(calls) == 4 and y.tolist() == [10.0] * 5
+    function(5, 2, x, y)
+    assert len(calls) == 5 and function._known_calls == 2
 
 
 def test_results() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _core
 from ..functions.declaration import function
 from ..functions.functions import Function
-from ..language.expressions import as_dtype
+from ..language.expressions import Expression, as_dtype
 from ..language.inputs import input as array_input
 from ..language.names import Iterator
 from ..schedule.computations import Computation, computation, view
@@ -90,14 +90,17 @@ class Tables:
 
 
 def _value(expression: _core.Expr, sizes: Mapping[str, int]) -> int:
-    """Of an affine expression in sizes that are known."""
-    known = {"__builtins__": {}, "min": min, "max": max}
-    return int(eval(str(expression), known, dict(sizes)))
+    """Of an extent, an affine expression in sizes that are known."""
+    one = Iterator("one")
+    points = computation("points", {one: Expression(expression)}, 0)._handle.domain
+    return points.fix({name: sizes[name] for name in points.parameters() if name in sizes}).count()
 
 
 def _lowest(handle: _core.Computation, sizes: Mapping[str, int]) -> list[int]:
     """Where its elements begin, along dimensions in which they begin below 0; elsewhere 0."""
     points = handle.domain.fix({p: sizes[p] for p in handle.domain.parameters() if p in sizes})
+    if points.is_empty():
+        return [0] * handle.rank
     found = []
     for axis in range(handle.rank):
         alone = points.project_out([d for d in range(handle.rank) if d != axis])

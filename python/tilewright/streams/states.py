@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -183,10 +183,10 @@ class Stream:
                     if plan is not None and plan.calls is not None:
                         if type(out) is np.ndarray:
                             if len(plan.shapes) == 1 and out.shape == plan.shapes[0]:
-                                self._call(plan, chunk, out)
+                                self._call(plan, plan.calls[self._side], chunk, out)
                                 return out
                         elif type(out) is tuple and _fit(out, plan.shapes):
-                            self._call(plan, chunk, *out)
+                            self._call(plan, plan.calls[self._side], chunk, *out)
                             return out
             self._require_open()
             if named or len(chunks) != len(self._inputs):
@@ -232,10 +232,10 @@ class Stream:
             self._plans[key] = plan
         return plan
 
-    def _call(self, plan: Plan, *arrays: Array) -> None:
+    def _call(self, plan: Plan, call: Callable[..., None], *arrays: Array) -> None:
         """`_run` for chunks and outputs, where no times are told."""
         try:
-            plan.calls[self._side](*arrays)  # type: ignore[index]
+            call(*arrays)
             # Without a call in between, no signal is heard before all three are changed.
             self._side = 1 - self._side
             self._ticks += plan.ticks
@@ -263,7 +263,7 @@ class Stream:
 
     def _run(self, plan: Plan, chunks: tuple[Array, ...], results: tuple[Array, ...]) -> None:
         if plan.calls is not None:
-            self._call(plan, *chunks, *results)
+            self._call(plan, plan.calls[self._side], *chunks, *results)
             return
         arguments = plan.arguments[self._side].copy()
         for name, chunk in zip(self._inputs, chunks, strict=True):

@@ -471,6 +471,17 @@ def test_what_is_finite_is_computed_when_a_stream_is_opened(
     assert "given_h" not in made.source.read_text()
 
 
+def test_what_is_finite_may_have_an_extent_with_cases() -> None:
+    """`N - 1` elements, and none where N is 0."""
+    i, size, x = tw.iter("i"), tw.param("N"), tw.stream("x", tw.float64)
+    w = tw.computation("w", {i: size - 1}, tw.cast(i, tw.float64) + 1)
+    y = tw.computation("y", {n: tw.forever}, x[n] * tw.sum(w[i], over={i: size - 1}))
+    k = tw.stream_function("k", [y])
+    for number in (0, 1, 4):
+        expected = (number - 1) * number / 2
+        np.testing.assert_array_equal(k.stream(N=number).push(np.ones(3)), expected)
+
+
 def test_what_opening_a_stream_computes_may_fail() -> None:
     i = tw.iter("i")
     x, h = tw.stream("x", tw.float64), tw.input("h", [3], tw.float64)

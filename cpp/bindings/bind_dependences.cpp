@@ -79,6 +79,17 @@ std::tuple<HeldSet, HeldMap, HeldMap, HeldMap> relations(const KernelFunction &f
   });
 }
 
+HeldSet index_set(const KernelFunction &function, const std::string &computation) {
+  return analyse_unlocked([&] {
+    const OperationLimit limit(inspection_limit);
+    const ComputationPtr *found = function.mapping().function().find(computation);
+    if (found == nullptr) {
+      throw Error(ErrorKind::Schedule, "there is no computation '" + computation + "'");
+    }
+    return held(IntegerSet(isl::union_set((**found).domain)));
+  });
+}
+
 /// (buffer, anti, output, input) of each buffer that has some.
 std::vector<std::tuple<std::string, HeldMap, HeldMap, HeldMap>>
 storage_dependences_of(const KernelFunction &function) {
@@ -99,6 +110,8 @@ void bind_dependences(py::module_ &module) {
   module.def("relations", &relations, py::arg("function"), py::arg("computation"),
              "The instances of the statements of a computation, and what they read, what they "
              "write and when they run; of all computations, where the name is empty.");
+  module.def("index_set", &index_set, py::arg("function"), py::arg("computation"),
+             "The domain of a computation of a function.");
   module.def("storage_dependences", &storage_dependences_of, py::arg("function"),
              "The pairs of instances that share elements of a buffer: (buffer, anti, output, "
              "input).");

@@ -26,7 +26,7 @@ from ..base.checks import SCHEDULE, a_list, described, made_by
 from ..base.errors import ScheduleError, ScheduleTypeError
 from ..language.arrays import Array
 from ..language.expressions import Expression
-from ..sets.values import Map
+from ..sets.values import Map, Set
 from .buffers import Buffer, BufferElement
 from .command_arguments import integer, isl_text, loop_name, map_text, name_of, text
 from .execution_commands import ExecutionCommands
@@ -528,6 +528,11 @@ class ComputationHandle(ScheduleCommands, Questions, Scans):
     def function(self) -> Function:
         """The function that it belongs to."""
         return cast("Function", self._function)
+
+    @property
+    def domain(self) -> Set:
+        """The index set, as of a declared computation."""
+        return Set._of(_core.index_set(self._function, self._name))
 
     @property
     def loops(self) -> tuple[str, ...]:

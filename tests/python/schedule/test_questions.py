@@ -192,3 +192,15 @@ def test_names_that_are_awkward():
     assert C.reads.range.count(N=3) == 3 and C_init.writes.count(N=4) == 4
     flow = f.dependences.flow
     assert flow == tw.Map("{ C_init[i] -> C[j, i] : 0 <= i <= j < N }")
+
+
+def test_domain_of_a_handle():
+    """f["C"] has the index set of the declaration, also of partial results that a command makes."""
+    x = tw.input("x", [N, N], tw.float64)
+    C = tw.computation("C", {i: (1, N)}, tw.sum(x[i, k], over={k: N}))
+    f = tw.function("f", outputs=[C])
+    assert f["C"].domain == C.domain == tw.Set("[N] -> { C[i] : 0 < i < N }")
+    C.split("k", 4).rfactor("k1", "parts")
+    assert f["parts"].domain.intersect_params(tw.Set("[N] -> { : N = 4 }")) == tw.Set(
+        "[N] -> { parts[i, p] : N = 4 and 0 < i < N and 0 <= p < 4 }"
+    )

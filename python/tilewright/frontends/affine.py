@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -128,10 +128,12 @@ class Scope:
     Attributes:
         variables: iterators and parameters by their name in the program: their name in isl text.
         known: scalars that hold an affine value here.
+        wraps: whether an unsigned difference is the number that it is before it wraps.
     """
 
     variables: Mapping[str, str]
     known: Mapping[str, Affine]
+    wraps: bool = False
 
 
 class _Names(dict[str, str]):
@@ -233,7 +235,7 @@ def _operation(expression: tree.Operation, scope: Scope) -> Affine | None:
         case "+":
             return first.plus(second)
         case "-":
-            return first.plus(second, -1) if expression.dtype.kind == "i" else None
+            return first.plus(second, -1) if expression.dtype.kind == "i" or scope.wraps else None
         case "*" if not second.terms:
             return first.times(second.constant)
         case "*" if not first.terms:
@@ -327,7 +329,28 @@ def _comparison(expression: tree.Operation, scope: Scope) -> str | None:
         return None if None in texts else "(" + word.join(f"({text})" for text in texts) + ")"
     if expression.name not in _COMPARISONS or not all(_integral(o.dtype) for o in operands):
         return None
+    sign = _COMPARISONS[expression.name]
     first, second = (affine_of(operand, scope) for operand in operands)
     if first is None or second is None:
+        return _wrapped_comparison(operands, sign, scope)
+    return f"({compared(first, sign, second)})"
+
+
+def _wrapped_comparison(
+    operands: tuple[tree.Expression, ...], sign: str, scope: Scope
+) -> str | None:
+    """A comparison of unsigned numbers among which are differences. Those that wrap lie behind all that do
+    not, in the same order."""
+    if any(operand.dtype.kind != "u" for operand in operands):
         return None
-    return f"({compared(first, _COMPARISONS[expression.name], second)})"
+    first, second = (affine_of(operand, replace(scope, wraps=True)) for operand in operands)
+    if first is None or second is None:
+        return None
+    if sign in ("=", "!="):
+        return f"({compared(first, sign, second)})"
+    low, high = (first, second) if sign[0] == "<" else (second, first)
+    zero = Affine()
+    together = compared(low, sign.replace(">", "<"), high)
+    alike = f"({compared(low, '>=', zero)}) or ({compared(high, '<', zero)})"
+    apart = f"({compared(low, '>=', zero)}) and ({compared(high, '<', zero)})"
+    return f"((({together}) and ({alike})) or ({apart}))"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pycparser import c_ast
 
-from ..tree import Assume, Convert, Expression, Literal, Location, Operation
+from ..tree import Assume, Expression, Literal, Location, Operation
 from .c_types import LONG, Number, arithmetic_type, is_integer
 from .expressions import Expressions
 from .state import is_static
@@ -20,6 +20,7 @@ from .values import (
     extended,
     index_condition,
     integer,
+    unwrapped,
     widened,
 )
 
@@ -50,7 +51,11 @@ class LoopEnds(Expressions):
             if of.dtype.kind == "u" and value.type.dtype.kind == "i":
                 value = self._not_negative(value, of, here)
             return arithmetic("-", widened(value, here), integer(1, LONG), LONG, here).tree
-        return converted(self.value(first), of, here).tree
+        value = self.value(first)
+        exact = unwrapped(value.tree)
+        if exact is not None:
+            return self._not_negative(Value(LONG, exact), value.type, here).tree
+        return converted(value, of, here).tree
 
     def stop(
         self, shape: LoopShape, of: Number, start: Expression, here: Location
@@ -61,20 +66,26 @@ class LoopEnds(Expressions):
             if sign == ">=!":  # counted down to 0, whatever the type
                 stops.append(integer(-1, LONG))
                 continue
-            value = self._as_counted(self.value(bound), here)
+            value = self.value(bound)
             if not is_integer(value.type):
                 return None
-            if sign.endswith("~"):  # i + c < n, which is i < n - c of signed numbers
-                if "u" in (of.dtype.kind, value.type.dtype.kind):
+            exact = unwrapped(value.tree)
+            if sign.endswith("~"):  # i + c < n, which is i < n - c of numbers that do not wrap
+                if "u" in (of.dtype.kind, value.type.dtype.kind) and (
+                    exact is None or bound.op != "-" or sign[0] != "<"
+                ):
                     return None
                 sign = sign[:-1]
+                value = value if exact is None else Value(LONG, exact)
+            elif exact is not None:
+                value = self._not_negative(Value(LONG, exact), value.type, here)
             up = shape.step > 0
             common = arithmetic_type(of, value.type)
             first = extended(start)
             if common.dtype.kind == "u" and of.dtype.kind == "i":
                 if not up or first is None or first < 0:
                     return None  # a negative iterator would be compared as a large number
-            if common.dtype.kind == "u" and value.type.dtype.kind == "i":
+            if common.dtype.kind == "u" and value.type.dtype.kind == "i" and exact is None:
                 value = self._not_negative(value, common, here)
             if sign == "!=":
                 if abs(shape.step) != 1 and not self._divides(start, value, shape.step, here):
@@ -100,18 +111,6 @@ class LoopEnds(Expressions):
             name = "minimum" if shape.step > 0 else "maximum"
             result = Value(common, Operation(name, (a, b), common.dtype, here))
         return result.tree
-
-    def _as_counted(self, value: Value, here: Location) -> Value:
-        """The bound n of `i < (size_t)n`, which is asked at the call not to be negative."""
-        converts = value.tree
-        if not isinstance(converts, Convert) or converts.dtype.kind != "u":
-            return value
-        inner = Value(Number(converts.value.dtype), converts.value)
-        if inner.type.dtype.kind != "i" or not is_static(inner.tree):
-            return value
-        if inner.type.dtype.itemsize > converts.dtype.itemsize:
-            return value
-        return self._not_negative(inner, value.type, here)
 
     def _not_negative(self, value: Value, common: Number, here: Location) -> Value:
         """A signed bound of a comparison of unsigned numbers: a large one if it is negative. Where it

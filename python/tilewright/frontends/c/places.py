@@ -18,7 +18,7 @@ from .c_types import ArrayOf, Number, Pointer, Structure, is_integer, promoted
 from .pointers import STEPS, Pointers
 from .refusals import refuse
 from .scopes import FunctionName, Known, PointerVariable, Storage, TypeName
-from .values import Address, Place, Value, arithmetic, extended, integer
+from .values import Address, Place, Value, arithmetic, extended, integer, unwrapped
 
 __all__ = ["Places"]
 
@@ -130,9 +130,9 @@ class Places(Pointers):
         else:
             of = self.index_type(offset, index)
             subscript = arithmetic("+", offset, index, of, here)
-        return replace(
-            place, subscripts=(*place.subscripts, plain(subscript.tree)), type=address.target
-        )
+        # Where it wraps it lies outside of every array.
+        at = unwrapped(subscript.tree) or plain(subscript.tree)
+        return replace(place, subscripts=(*place.subscripts, at), type=address.target)
 
     @staticmethod
     def index_type(a: Value, b: Value) -> Number:

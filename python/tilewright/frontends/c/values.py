@@ -31,6 +31,7 @@ __all__ = [
     "same",
     "selected",
     "truth",
+    "unwrapped",
     "widened",
 ]
 
@@ -109,6 +110,35 @@ def as_index(expression: Expression) -> Expression:
                 expression, operands=tuple(map(as_index, expression.operands)), dtype=long
             )
     return expression
+
+
+def unwrapped(expression: Expression) -> Expression | None:
+    """Unsigned arithmetic of iterators and parameters in which something might wrap, as the number in 64
+    bits that it is before it does: -1 for 0u - 1. None for all other expressions."""
+    if expression.dtype.kind != "u":
+        return None
+    wraps = False
+
+    def exact(part: Expression) -> Expression | None:
+        nonlocal wraps
+        match part:
+            case Literal() if part.dtype.kind in "iu":
+                return Literal(int(part.value.real), LONG.dtype)
+            case tree.Variable():
+                return tree.Variable(part.name, LONG.dtype)
+            case Convert() if part.value.dtype.kind in "iu":
+                wraps = wraps or (part.value.dtype.kind == "i" and part.dtype.kind == "u")
+                return exact(part.value)
+            case Operation() if part.name in ("+", "-", "*") and part.dtype.kind in "iu":
+                wraps = wraps or part.name == "-"
+                operands = [exact(each) for each in part.operands]
+                known = tuple(each for each in operands if each is not None)
+                if len(known) == len(operands):
+                    return replace(part, operands=known, dtype=LONG.dtype)
+        return None
+
+    found = exact(expression)
+    return found if wraps else None
 
 
 def index_condition(condition: Expression) -> Expression:

@@ -316,14 +316,19 @@ class CountingKernel(Kernel):
                 f"(n > 4 ? 4 : {outer} % 5)",
                 f"((int){outer} - 5) / 2 + 4",
                 f"(n + 2) / 3 * 2 - {outer} % 3",
+                "(int)((unsigned)n - 1)",
             ]
+        )
+        test = draw.choice(
+            ["", f"if ((unsigned){outer} - 2 < (unsigned)n - 3) ", f"if (n - 4ul >= u - {name}) "]
         )
         self.iterators.append(name)
         body = self.statement(depth + 1)
         self.iterators.pop()
         step = draw.choice([f"{name}++", f"{name} += 2"])
         head = f"int {name} = {start}; {name} < {stop}; {step}"
-        return f"{pad}for ({head}) {{\n{pad}  if ({name} < 0) continue;\n{body}{pad}}}\n"
+        inner = f"{pad}  if ({name} < 0) continue;\n{pad}  {test}{{\n{body}{pad}  }}\n"
+        return f"{pad}for ({head}) {{\n{inner}{pad}}}\n"
 
     def pointer(self, depth: int) -> str:
         """A loop that walks an array, forwards, backwards or as long as data say."""

@@ -290,7 +290,7 @@ def test_compiled(case: Case) -> None:
         ("pointers that count", "y[p_] = 2.0 * x[p_]"),
         ("pointers that step by rows", "a[i, k] * b[k, j]"),
         ("counter", "y[i, j] = x[i, j] + float64(int32(j))"),
-        ("counters of other counters", ""),
+        ("counters of other counters", "y[0] = y[0] + "),
     ],
 )
 def test_what_counts_needs_no_memory(title: str, shown: str) -> None:

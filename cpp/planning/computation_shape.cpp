@@ -105,6 +105,16 @@ Shape::Shape(const Computation &computation) : space_(instance_space(computation
   }
 }
 
+bool Shape::is_chosen(const LoopDimension &loop) const {
+  for (size_t d = 0; d < rank(); ++d) {
+    if (is_chosen(d) && isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in,
+                                                 static_cast<unsigned>(d), 1) != isl_bool_false) {
+      return true;
+    }
+  }
+  return false;
+}
+
 ExprPtr Shape::update_of(const ExprPtr &value, const Computation &computation) {
   if (value->kind != ExprKind::Select || !reads_itself(value->operands[2], computation)) {
     return nullptr;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "algorithm/function.h"
+#include "mapping/mapping.h"
 #include "mapping/program.h"
 #include "planning/access_steps.h"
 
@@ -39,6 +40,8 @@ public:
   ///     S[i, x] = x[i] where x == p[i], and else what stood there before?
   /// In place that is one iteration, and no loop to have vectors, threads or tiles.
   bool is_chosen(size_t iterator) const { return chosen_.contains(space_.iterators[iterator]); }
+  /// Has a loop over such an iterator no more than that one iteration?
+  bool is_chosen(const LoopDimension &loop) const;
   bool has_chosen() const { return !chosen_.empty(); }
   /// The innermost iterator of the results is chosen.
   bool is_scattered() const { return rank() > 0 && is_chosen(rank() - 1); }

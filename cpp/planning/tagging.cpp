@@ -140,22 +140,11 @@ bool Tagging::parallelize(size_t choice) {
         shape_.reduced() > 0 &&
         isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, static_cast<unsigned>(outer),
                                  static_cast<unsigned>(shape_.reduced())) != isl_bool_false;
-    if (loop.tag.tag != Tag::Sequential || reduced || is_chosen(loop)) {
+    if (loop.tag.tag != Tag::Sequential || reduced || shape_.is_chosen(loop)) {
       return false; // what is inside of these is not worth threads
     }
     if (choice-- == 0) {
       parallelize_fold(computation_, loop.name);
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Has the loop one iteration that data choose?
-bool Tagging::is_chosen(const LoopDimension &loop) const {
-  for (size_t d = 0; d < shape_.rank(); ++d) {
-    if (shape_.is_chosen(d) &&
-        isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, static_cast<unsigned>(d), 1) != 0) {
       return true;
     }
   }

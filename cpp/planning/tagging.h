@@ -53,7 +53,6 @@ private:
   std::int64_t streams() const;
   void sum_terms(size_t term, std::int64_t lanes);
   void sum_blocks(size_t term, std::int64_t lanes);
-  bool is_chosen(const LoopDimension &loop) const;
   void scatter_rows(std::int64_t lanes);
   void fold_rows(size_t term, std::int64_t lanes);
   void fold_terms(size_t term, std::int64_t lanes);

@@ -196,16 +196,6 @@ private:
     }
   }
 
-  static bool is_chosen(const Shape &shape, const LoopDimension &loop) {
-    for (size_t d = 0; d < shape.rank(); ++d) {
-      if (shape.is_chosen(d) && isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in,
-                                                         static_cast<unsigned>(d), 1) != 0) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /// Has the loop one iteration, which data choose?
   bool is_chosen(const std::string &name, const NestLoop &loop) const {
     return loop.iterator && Shape(**given_.function().find(name)).is_chosen(*loop.iterator);
@@ -226,7 +216,7 @@ private:
           isl_bool_true) {
         continue; // a place
       }
-      if (is_chosen(shape, loops[level])) {
+      if (shape.is_chosen(loops[level])) {
         return;
       }
       if (loops[level].tag.tag != Tag::Sequential ||

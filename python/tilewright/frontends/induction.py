@@ -129,6 +129,21 @@ class _Value:
         return not names.isdisjoint(words.union(*self.of))
 
 
+@dataclass(frozen=True)
+class _Counted:
+    """A `while` loop that counts.
+
+    Attributes:
+        loop: the `for` loop that it is.
+        scalar: what has the iterator's value in each iteration.
+        steps: what each iteration adds to the scalars that it changes.
+    """
+
+    loop: tree.For
+    scalar: str
+    steps: dict[str, _Value]
+
+
 _Known = dict[str, _Value]
 _Statements = tuple[tree.Statement, ...]
 
@@ -173,9 +188,9 @@ class _Pass:
             case tree.For():
                 return self.loop(one, known, facts)
             case tree.While():
-                for_loop, counter = self.counted(one, known, facts)
-                if for_loop is not None:
-                    return self.loop(for_loop, known, facts, counter)
+                counted = self.counted(one, known, facts)
+                if counted is not None:
+                    return self.loop(counted.loop, known, facts, counted)
                 before = {name: known[name] for name in known.keys() - self.assigned(one.body)}
                 condition = self.within(one.condition, before, facts)
                 body, _, left = self.iteration(one.body, before, facts)
@@ -215,9 +230,9 @@ class _Pass:
         return replace(one, target=replace(target, subscripts=subscripts), value=value), known
 
     def loop(
-        self, one: tree.For, known: _Known, facts: tuple[str, ...], counter: str = ""
+        self, one: tree.For, known: _Known, facts: tuple[str, ...], counted: _Counted | None = None
     ) -> tuple[tree.Statement, _Known | None]:
-        """A loop; `counter` is a scalar that has the iterator's value in each iteration."""
+        """A loop; `counted`, if it stands for a `while`."""
         varying = self.assigned(one.body)
         if self.asked and not varying:
             return one, known
@@ -232,8 +247,9 @@ class _Pass:
         facts = (*facts, *loop_bounds(made))
         before = {name: known[name] for name in known.keys() - varying}
         begun, after = dict(before), dict(before)
-        known_before = start is not None and not varying.isdisjoint(known)
-        steps = self.steps(one, before, varying, facts) if known_before else {}
+        steps: dict[str, _Value] = {}
+        if start is not None and not varying.isdisjoint(known):
+            steps = counted.steps if counted else self.steps(one, before, varying, facts)
         for name in steps.keys() & known.keys():
             assert start is not None
             turn = added(iterator, scaled(start.of, -1))
@@ -249,8 +265,8 @@ class _Pass:
                 value = _advanced(known[name], steps[name], turns, one.step, holding)
                 if value is not None:
                     after[name] = value
-        if counter:
-            begun[counter] = _Value(iterator)
+        if counted:
+            begun[counted.scalar] = _Value(iterator)
         body, _, left = self.iteration(one.body, begun, facts)
         here = {one.iterator.name}
         behind = _joined([after, *left])
@@ -258,9 +274,7 @@ class _Pass:
         behind = {name: value for name, value in behind.items() if not value.speaks_of(here)}
         return replace(made, body=body), behind
 
-    def counted(
-        self, one: tree.While, known: _Known, facts: tuple[str, ...]
-    ) -> tuple[tree.For | None, str]:
+    def counted(self, one: tree.While, known: _Known, facts: tuple[str, ...]) -> _Counted | None:
         """`while k < n: ...; k += 2` as a `for` loop over what k is, if it is one."""
         tests, rest = goes_on(one)
         varying = self.assigned(one.body)
@@ -280,7 +294,8 @@ class _Pass:
                 body = (*others, *rest)
                 stop = _behind(bound, sign, one.location)
                 loop = tree.For(iterator, start, stop, 1, body, one.label, one.location)
-                step = self.steps(loop, before, varying, facts).get(name)
+                steps = self.steps(loop, before, varying, facts)
+                step = steps.get(name)
                 by = 0 if step is None or step.only_if else step.of.get((), 0)
                 if step is not None and step.of == {(): by} and reaches(sign, by):
                     if sign == "!=" and not self.meets(loop, by, known, facts):
@@ -288,8 +303,8 @@ class _Pass:
                     if not self.asked:
                         self.taken.add(iterator.name)
                         self.changed = True
-                    return replace(loop, step=by), name
-        return None, ""
+                    return _Counted(replace(loop, step=by), name, steps)
+        return None
 
     def meets(self, loop: tree.For, by: int, known: _Known, facts: tuple[str, ...]) -> bool:
         """Whether a counter that goes on until it equals the stop does not begin behind it. If nothing

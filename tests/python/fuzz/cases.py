@@ -206,8 +206,8 @@ class Runner:
 
     def has_no_instances(self, computation: str) -> bool:
         """Whether a computation that the program declares has an empty domain."""
-        declared = self.function.layers  # Layer I has the domains as they were declared
-        return f"{{ {computation}[] : false }}" in str(declared)
+        layers = str(self.function.layers)  # Layer I has the domains as they were declared
+        return re.search(rf"\{{ {computation}\[[^]]*\] : false \}}", layers) is not None
 
     def unjudged(self, command: Command) -> None:
         """A command whose result the model does not know: only values are compared."""

@@ -194,9 +194,10 @@ class Calls(Joins, Shapes):
         parts = chosen.parts if isinstance(chosen, TupleValue) else (chosen,)
         if not isinstance(array, ArrayValue) or array.place is None:
             self.refuse(node, "what changes must be an array with a name")
-        if not all(isinstance(part, ArrayValue) for part in parts):
+        places = [part for part in parts if isinstance(part, ArrayValue)]
+        if len(places) != len(parts):
             self.refuse(node, "the subscripts must be arrays of integers", "write A[i] += ...")
-        view = self.gathered_view(array, parts, node)  # type: ignore[arg-type]
+        view = self.gathered_view(array, places, node)
         if isinstance(value, ArrayValue):
             value = self.in_memory(value, node)
         elif isinstance(value, Scalar):

@@ -463,8 +463,9 @@ class Library(Calls):
         return self.matmul(a, b, node)
 
     def _inner(self, a: Value, b: Value, node: ast.AST) -> Value:
-        matrix = isinstance(b, ArrayValue) and len(b.shape) == 2
-        return self._dot(a, self.transposed(b) if matrix else b, node)  # type: ignore[arg-type]
+        if isinstance(b, ArrayValue) and len(b.shape) == 2:
+            b = self.transposed(b)
+        return self._dot(a, b, node)
 
     def _outer(self, a: Value, b: Value, node: ast.AST) -> Value:
         if not (isinstance(a, ArrayValue) and isinstance(b, ArrayValue)) or (

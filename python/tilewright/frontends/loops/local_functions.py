@@ -15,7 +15,7 @@ from typing import Any
 from ..refusals import refuse
 from .sources import Source
 
-__all__ = ["LocalFunction", "without_local_functions"]
+__all__ = ["Definition", "LocalFunction", "without_local_functions"]
 
 
 class LocalFunction:
@@ -71,8 +71,14 @@ def _signature_of(node: ast.FunctionDef, source: Source) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
+class Definition(ast.Pass):
+    """A `pass` in place of a function."""
+
+    defines: ast.FunctionDef
+
+
 class _Apart(ast.NodeTransformer):
-    """Puts a `pass` in place of functions; its attribute `defines` is the function."""
+    """Puts a `Definition` in place of functions."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return _apart(without_local_functions(node), node)
@@ -92,9 +98,9 @@ class _Apart(ast.NodeTransformer):
 
 
 def _apart(function: ast.FunctionDef, node: ast.stmt) -> ast.stmt:
-    empty = ast.copy_location(ast.Pass(), node)
-    empty.defines = function  # type: ignore[attr-defined]
-    return empty
+    empty = Definition()
+    empty.defines = function
+    return ast.copy_location(empty, node)
 
 
 def without_local_functions(function: ast.FunctionDef) -> ast.FunctionDef:

@@ -85,35 +85,27 @@ def linspace(start: Any, stop: Any, num: int = 50) -> Any:
 
 def argmax(a: Any, axis: Any = None) -> Any:
     """np.argmax: the first of the largest, or the first NaN."""
-    assert a.ndim == 1 or (a.ndim == 2 and axis is not None)
-    if a.ndim == 2:
-        if axis % 2 == 1:
-            found = np.empty(a.shape[0], np.int64)
-            for i in range(a.shape[0]):
-                found[i] = _first(a[i], True)
-        else:
-            found = np.empty(a.shape[1], np.int64)
-            for i in range(a.shape[1]):
-                found[i] = _first(a[:, i], True)
-    else:
-        found = _first(a, True)
-    return found
+    return _extrema(a, axis, True)
 
 
 def argmin(a: Any, axis: Any = None) -> Any:
     """np.argmin: the first of the smallest, or the first NaN."""
+    return _extrema(a, axis, False)
+
+
+def _extrema(a: Any, axis: Any, largest: bool) -> Any:
     assert a.ndim == 1 or (a.ndim == 2 and axis is not None)
     if a.ndim == 2:
         if axis % 2 == 1:
             found = np.empty(a.shape[0], np.int64)
             for i in range(a.shape[0]):
-                found[i] = _first(a[i], False)
+                found[i] = _first(a[i], largest)
         else:
             found = np.empty(a.shape[1], np.int64)
             for i in range(a.shape[1]):
-                found[i] = _first(a[:, i], False)
+                found[i] = _first(a[:, i], largest)
     else:
-        found = _first(a, False)
+        found = _first(a, largest)
     return found
 
 

@@ -29,7 +29,7 @@ from ..tree import (
 from .context import Storage
 from .indices import constant_of, is_pure, key_of, linear, literal, subtract
 from .kinds import INT64
-from .local_functions import LocalFunction
+from .local_functions import Definition, LocalFunction
 from .loop_statements import LoopStatements
 from .masks import Masks
 from .values import (
@@ -104,9 +104,10 @@ class Statements(Masks, LoopStatements):
             case ast.Expr():
                 if not isinstance(node.value, ast.Constant):  # a docstring
                     self.expression(node.value)
+            case Definition():
+                self.define(node.defines, node)
             case ast.Pass():
-                if hasattr(node, "defines"):
-                    self.define(node.defines, node)
+                pass
             case _:
                 what, way_out = _WAYS_OUT.get(type(node), (type(node).__name__, ""))
                 self.refuse(node, f"{what} is not translated", way_out)

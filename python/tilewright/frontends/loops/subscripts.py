@@ -119,7 +119,7 @@ class Subscripts(DataSlices):
                     axes.append(_at(0))  # made below
                 else:
                     index = self._integer(value, extent, item, node)
-                    axes.append(lambda _, index=index: index)  # type: ignore[misc]
+                    axes.append(_always(index))
                 apart[-1] = True
         if gathered and "10" in "".join("01"[each] for each in apart).strip("0"):
             self.refuse(
@@ -312,6 +312,10 @@ class Subscripts(DataSlices):
 
 def _is_ellipsis(item: ast.expr) -> bool:
     return isinstance(item, ast.Constant) and item.value is Ellipsis
+
+
+def _always(index: Expression) -> Axis:
+    return lambda _: index
 
 
 def _at(axis: int) -> Axis:

@@ -257,5 +257,5 @@ OUTSIDE["print"] = "print outside of the function; return what it shows"
 OUTSIDE["nonzero"] = OUTSIDE["flatnonzero"] = "use the mask itself, or a loop"
 """What to write instead of functions that are not translated, by their names."""
 
-WRITTEN.update({_first: _first})
+WRITTEN.update({_first: _first, _extrema: _extrema})
 WRITTEN.update({function: function for function in list(WRITTEN.values())})

@@ -50,6 +50,10 @@ isl::map with_replicas_named(const Program &program, const isl::map &relation, i
 std::string relation_text(const Program &program, const isl::map &relation,
                           const Statement &source) {
   isl::map simple = relation.coalesce().gist_domain(source.domain).gist_params(program.context);
+  if (!simple.is_null() && isl_map_plain_is_empty(simple.get()) == isl_bool_true) {
+    // What lies outside of the domain, as values have that nothing computes, has no gist in it.
+    simple = relation.coalesce().gist_params(program.context);
+  }
   if (!simple.is_null()) {
     simple = with_replicas_named(program, simple, isl_dim_in);
     simple = with_replicas_named(program, simple, isl_dim_out);

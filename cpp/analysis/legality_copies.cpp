@@ -40,14 +40,24 @@ void LegalityChecker::check_chain(const Statement &sink, const ReadAccess &read)
   if (checked(missing.is_empty(), "a recurrence inside a loop")) {
     return;
   }
+  // No statement computes it here: it is told of the one that computes such elements elsewhere.
+  const Statement *owner = &sink;
+  for (const Statement *source : statements_of_[read.producer.get()]) {
+    const isl::map theirs = missing.intersect_range(defined_value(*source).range());
+    if (!checked(theirs.is_empty(), "a recurrence inside a loop")) {
+      owner = source;
+      missing = theirs;
+      break;
+    }
+  }
   isl::map same = isl::map::from_domain_and_range(isl::set::universe(read.producer->domain.space()),
-                                                  isl::set::universe(sink.domain.space()));
+                                                  isl::set::universe(owner->domain.space()));
   for (size_t d = 0; d < read.producer->rank(); ++d) {
     same = same.equate(isl::dim::in, static_cast<int>(d), isl::dim::out,
-                       static_cast<int>(sink.replicas + d));
+                       static_cast<int>(owner->replicas + d));
   }
   const isl::map pairs = same_replica(missing.apply_range(same).reverse(), sink.replicas);
-  report(read.exact ? Violation::Kind::Order : Violation::Kind::Undecided, sink, sink,
+  report(read.exact ? Violation::Kind::Order : Violation::Kind::Undecided, *owner, sink,
          checked(pairs, "a recurrence inside a loop"),
          sink.name + " reads a value of its own that no iteration up to this one of loop '" +
              loop_name(sink, static_cast<int>(sink.replicas) - 1) +

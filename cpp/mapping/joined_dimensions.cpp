@@ -7,6 +7,7 @@
 #include <isl/set.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace tilewright {
 
@@ -81,25 +82,23 @@ void cut_into_strips(TimeSpaceMap &map, const LoopRange &loops, std::int64_t siz
   }
 }
 
-void require_independent_bounds(const MappingState &state, const Command &command, size_t first,
-                                size_t count, const std::string &instead) {
-  const Placement *placement = find_placement(state, command.computation);
-  if (count < 2 || (placement != nullptr && placement->compute_at)) {
-    return; // inside other loops the bounds are known when the loops are made
-  }
-  const std::vector<LoopDimension> &loops = state.time_space.at(command.computation).dimensions;
-  const isl::set domain = scheduled_instances(state, command.computation);
-  isl::map times = isl::map::from_domain(domain);
-  for (size_t d = 0; d < first + count; ++d) {
-    times = times.flat_range_product(loops[d].value.as_map());
+namespace {
+
+/// The first of the loops `values`, functions of `instances`, whose bounds depend on another one
+/// from `first` on; nothing if the number of their iterations is a product.
+std::optional<size_t> dependent_loop(const isl::set &instances,
+                                     const std::vector<isl::pw_aff> &values, size_t first) {
+  isl::map times = isl::map::from_domain(instances);
+  for (const isl::pw_aff &value : values) {
+    times = times.flat_range_product(value.as_map());
   }
   const isl::set points = checked(times.range(), "bounds of loops");
   const auto without = [](const isl::set &set, size_t from, size_t end) {
     return isl::manage(isl_set_project_out(set.copy(), isl_dim_set, static_cast<unsigned>(from),
                                            static_cast<unsigned>(end - from)));
   };
-  for (size_t inner = first + 1; inner < first + count; ++inner) {
-    const isl::set here = without(points, inner + 1, first + count);
+  for (size_t inner = first + 1; inner < values.size(); ++inner) {
+    const isl::set here = without(points, inner + 1, values.size());
     const isl::set outside = without(here, inner, inner + 1);
     const auto between = static_cast<unsigned>(inner - first);
     const isl::set everywhere = isl::manage(isl_set_insert_dims(
@@ -107,9 +106,64 @@ void require_independent_bounds(const MappingState &state, const Command &comman
     const isl::set product = isl::manage(
         isl_set_intersect(isl_set_add_dims(outside.copy(), isl_dim_set, 1), everywhere.copy()));
     if (!checked(checked(product, "bounds of loops").is_subset(here), "bounds of loops")) {
-      refuse(command, "the bounds of loop '" + loops[inner].name + "' depend on those outside of " +
-                          "it, so that they cannot run as one; " + instead);
+      return inner;
     }
+  }
+  return std::nullopt;
+}
+
+/// Which of the loops [0, end) of a reduction run over elements alone: what gives these their first
+/// value runs over all of them, also over those that no term belongs to.
+std::vector<size_t> loops_of_elements(const std::vector<LoopDimension> &loops, size_t end,
+                                      const InstanceSpace &instances) {
+  const auto reduced = static_cast<unsigned>(instances.reduced);
+  const auto rank = static_cast<unsigned>(instances.iterators.size()) - reduced;
+  std::vector<size_t> found;
+  for (size_t d = 0; d < end; ++d) {
+    if (!checked(
+            isl::manage(isl_pw_aff_involves_dims(loops[d].value.get(), isl_dim_in, rank, reduced)),
+            "bounds of loops")) {
+      found.push_back(d);
+    }
+  }
+  return found;
+}
+
+} // namespace
+
+void require_independent_bounds(const MappingState &state, const Command &command, size_t first,
+                                size_t count, const std::string &instead) {
+  const Placement *placement = find_placement(state, command.computation);
+  if (count < 2 || (placement != nullptr && placement->compute_at)) {
+    return; // inside other loops the bounds are known when the loops are made
+  }
+  const std::vector<LoopDimension> &loops = state.time_space.at(command.computation).dimensions;
+  std::vector<isl::pw_aff> values;
+  for (size_t d = 0; d < first + count; ++d) {
+    values.push_back(loops[d].value);
+  }
+  std::optional<size_t> dependent =
+      dependent_loop(scheduled_instances(state, command.computation), values, first);
+  const Computation &computation = **state.function->find(command.computation);
+  const InstanceSpace instances = instance_space(computation);
+  if (!dependent && instances.reduced > 0) {
+    const std::vector<size_t> own = loops_of_elements(loops, first + count, instances);
+    values.clear();
+    for (const size_t d : own) {
+      isl_pw_aff *value = isl_pw_aff_drop_dims(loops[d].value.copy(), isl_dim_in,
+                                               static_cast<unsigned>(computation.rank()),
+                                               static_cast<unsigned>(instances.reduced));
+      value = isl_pw_aff_set_tuple_id(value, isl_dim_in, computation.domain.tuple_id().release());
+      values.push_back(checked(isl::manage(value), "bounds of loops"));
+    }
+    const auto mine = std::lower_bound(own.begin(), own.end(), first) - own.begin();
+    dependent = dependent_loop(computation.domain.intersect_params(state.function->context), values,
+                               static_cast<size_t>(mine));
+    dependent = dependent ? std::optional(own[*dependent]) : std::nullopt;
+  }
+  if (dependent) {
+    refuse(command, "the bounds of loop '" + loops[*dependent].name + "' depend on those outside " +
+                        "of it, so that they cannot run as one; " + instead);
   }
 }
 

@@ -128,11 +128,13 @@ private:
   isl::set defined(const Computation &computation) const;
   /// May elements that nobody reads be computed beside the others (compute_at)? Where each
   /// iteration has them in memory of its own, and what they read is there as it is for the others:
-  /// then they cannot change what is legal.
-  bool may_compute_more(const Computation &computation) const;
+  /// then they cannot change what is legal. `asked`: those that wait for the answer; what reads
+  /// itself through one of them is a recurrence, as a cache of a computation's own values makes it.
+  bool may_compute_more(const Computation &computation, std::set<std::string> asked = {}) const;
   /// Has every element of `producer` its value, for good, before the loops of `reader` begin, or in
   /// each iteration of them?
-  bool is_ready(const Computation &producer, const Computation &reader) const;
+  bool is_ready(const Computation &producer, const Computation &reader,
+                const std::set<std::string> &asked) const;
   /// store_at outside of the loops in which a computation runs: how many of these make its values
   /// anew in each iteration. Inside of the innermost concurrent one each is made once. A GPU's
   /// threads have no order, so that all of them do.

@@ -204,8 +204,12 @@ isl::set ProgramBuilder::defined(const Computation &computation) const {
   return checked(all.intersect_params(relevant_->of({all})), "the domain of a computation");
 }
 
-bool ProgramBuilder::may_compute_more(const Computation &computation) const {
+bool ProgramBuilder::may_compute_more(const Computation &computation,
+                                      std::set<std::string> asked) const {
   const std::string &name = computation.name;
+  if (!asked.insert(name).second) {
+    return false;
+  }
   const Placement *placement = find_placement(state_, name);
   const bool apart = placement != nullptr && placement->compute_at &&
                      state_.allocations.contains(name) && state_.independent.empty() &&
@@ -227,7 +231,7 @@ bool ProgramBuilder::may_compute_more(const Computation &computation) const {
     whole.value = piece.value;
     const std::vector<ReadAccess> reads = read_accesses(whole);
     if (repeats || !std::all_of(reads.begin(), reads.end(), [&](const ReadAccess &read) {
-          return read.exact && is_ready(*read.producer, computation);
+          return read.exact && is_ready(*read.producer, computation, asked);
         })) {
       return false;
     }
@@ -235,7 +239,8 @@ bool ProgramBuilder::may_compute_more(const Computation &computation) const {
   return true;
 }
 
-bool ProgramBuilder::is_ready(const Computation &producer, const Computation &reader) const {
+bool ProgramBuilder::is_ready(const Computation &producer, const Computation &reader,
+                              const std::set<std::string> &asked) const {
   const auto shares = [&](const auto &entry) {
     return entry.first != producer.name && entry.second.buffer == producer.name;
   };
@@ -251,7 +256,7 @@ bool ProgramBuilder::is_ready(const Computation &producer, const Computation &re
     return storage.buffer == producer.name &&
            checked(storage.relation.is_injective(), "place of a computation");
   }
-  return may_compute_more(producer);
+  return may_compute_more(producer, asked);
 }
 
 void ProgramBuilder::allocate_inside(const Computation &computation, const Allocation &allocation,

@@ -102,6 +102,15 @@ void inline_command(MappingState &state, const Command &command) {
     const InstanceSpace earlier = instance_space(**before->find(computation->name));
     const InstanceSpace now = instance_space(*computation);
     if (earlier.reduced == 0 && now.reduced > 0) {
+      const TimeSpaceMap &map = state.time_space.at(computation->name);
+      if (map.copies) {
+        refuse(command, computation->name +
+                            " runs at several times (set_schedule with a one-to-many map), and " +
+                            command.computation +
+                            " would bring a reduction whose terms would be added as often; keep " +
+                            command.computation + " in memory, or give " + computation->name +
+                            " one time for each instance first");
+      }
       add_reduced_loops(state, *computation);
     } else if (now.iterators != earlier.iterators) {
       refuse(command, computation->name + " has loops over the terms of its own reduction, and " +

@@ -176,13 +176,32 @@ void require_buffer_name(const MappingState &state, const Command &command,
   }
 }
 
+/// Two elements that `relation` puts in one place: "C[0,0] and C[1,0] (N = 2)".
+std::string two_in_one_place(const std::string &name, const isl::map &relation) {
+  isl::map pairs = relation.apply_range(relation.reverse());
+  const isl::space elements = pairs.space().domain();
+  pairs = pairs.intersect(isl::manage(isl_map_lex_lt(elements.copy())));
+  Point both;
+  if (!sample_point(checked(pairs.wrap(), "store_in"), both)) {
+    return "";
+  }
+  Point second = both;
+  const auto half = static_cast<std::ptrdiff_t>(both.coordinates.size() / 2);
+  second.coordinates.erase(second.coordinates.begin(), second.coordinates.begin() + half);
+  both.coordinates.resize(static_cast<size_t>(half));
+  both.parameters.clear();
+  return instance_text(name, both) + " and " + instance_text(name, second);
+}
+
 /// The caller's array says where the elements of an output are.
 void require_output_as_it_is(const Command &command, const Computation &computation,
                              const isl::map &given, const isl::map &relation) {
   if (!checked(relation.is_injective(), "store_in")) {
     refuse(command, computation.name +
-                        " is an output, and two of its elements would share one place; declare a "
-                        "computation that reads the elements you want to keep and return that one");
+                        " is an output, and two of its elements would share one place, such as " +
+                        two_in_one_place(computation.name, relation) +
+                        "; declare a computation that reads the elements you want to keep and "
+                        "return that one");
   }
   const isl::map itself = isl::map::identity(computation.domain.space().map_from_set());
   if (checked(given.range_tuple_dim(), "store_in") != computation.rank() ||

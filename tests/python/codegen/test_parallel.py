@@ -180,6 +180,20 @@ def test_triangles_cannot_run_as_one():
     np.testing.assert_array_equal(np.tril(f(a)), np.tril(a * 2))
 
 
+def test_triangles_without_terms_cannot_run_as_one():
+    """What gives elements their first value runs over all of them, though no term belongs to any."""
+    a = tw.input("A", [N, K], tw.float64)
+    c = tw.computation("C", {i: N, j: i + 1}, tw.sum(a[i, k], over={k: K}, where=K < 0))
+    f = tw.function("terms", outputs=[c])
+    with pytest.raises(tw.ScheduleError, match="bounds of loop 'j' depend on those outside"):
+        c.parallelize(i, j)
+    c.tile(i, j, 4, 4)
+    with pytest.raises(tw.ScheduleError, match="bounds of loop 'j0' depend on those outside"):
+        c.parallelize("i0", "j0")
+    c.parallelize("i0")
+    assert (np.tril(f(integers(9, 2))) == 0).all()
+
+
 def test_tiled_triangles_cannot_run_as_one():
     f = triangle()
     f["C"].tile(i, j, 4, 4)

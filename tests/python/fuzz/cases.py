@@ -58,6 +58,8 @@ def drawn_commands(case: Case) -> list[Command]:
         runner.run()
     except Failure as failure:
         return failure.commands
+    except Exception:
+        pass  # what went wrong is told already; here it is asked which command it was
     return runner.attempted
 
 
@@ -105,6 +107,8 @@ class Runner:
                 text = f"{name} is scheduled by {one['iterators']}, not by {self.model.iterators[name]}"
                 raise Failure("instances", text, [])
         self.model.parameters = list(self.function.parameters)
+        context = re.search(r"^ *parameters \[.*$", str(self.function.layers), re.MULTILINE)
+        self.model.nonnegative = set(re.findall(r"(\w+) >= 0", context[0])) if context else set()
         self.model.shapes = {
             name: extents for name, _, extents, is_output in self.function._arguments if is_output
         }
@@ -206,7 +210,7 @@ class Runner:
 
     def has_no_instances(self, computation: str) -> bool:
         """Whether a computation that the program declares has an empty domain."""
-        layers = str(self.function.layers)  # Layer I has the domains as they were declared
+        layers = str(self.original.layers)  # Layer I has the domains as they were declared
         return re.search(rf"\{{ {computation}\[[^]]*\] : false \}}", layers) is not None
 
     def unjudged(self, command: Command) -> None:
@@ -323,7 +327,8 @@ class Runner:
         too_large = False
         searched = map(model.at, [witness, *self.case["sizes"], *SEARCHED])
         for sizes in dict.fromkeys(searched):
-            if max(sizes) > 40:
+            if max(sizes) > (400 if sizes == witness else 40):
+                too_large = too_large or sizes == witness
                 continue
             problem = self.problem(model, sizes, 150000 if sizes == witness else 12000)
             if problem is None:

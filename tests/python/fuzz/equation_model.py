@@ -71,6 +71,8 @@ class EquationCommands(OrderCommands):
             if not before:
                 # What the reader now reduces runs inside its loops.
                 nest = self.nests[reader]
+                if now and nest.copies:
+                    raise Refused("terms that are added several times")
                 for name in now:
                     nest.loops.append(Loop(nest.fresh(name), self.declared_loop(reader, name)))
         self.rewritten += (("inline", c),)

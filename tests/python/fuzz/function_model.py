@@ -68,7 +68,12 @@ class FunctionCommands(MappingState):
         every = [
             dict(zip(axes, values, strict=True))
             for values in itertools.product(
-                *([self.fixed[a]] if a in self.fixed else VALUES for a in axes)
+                *(
+                    [self.fixed[a]]
+                    if a in self.fixed
+                    else [v for v in VALUES if v >= 0 or a not in self.nonnegative]
+                    for a in axes
+                )
             )
         ]
         met = [sizes for sizes in every if holds(condition, sizes)]

@@ -32,6 +32,8 @@ class LoopCommands(MappingState):
         names = [i0 or i + "0", i1 or i + "1"]
         nest.require_new(names)
         if not isinstance(s, int) and s[0] in self.fixed:
+            if (self.fixed[s[0]] + s[1]) // s[2] < 1:
+                raise Refused("no iteration in a block")
             s = iterations_of(tuple(s), self.fixed)
         if isinstance(s, int):
             nest.loops[position:position] = self._strip(loop, s, *names)

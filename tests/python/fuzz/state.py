@@ -69,6 +69,7 @@ class MappingState:
         #: Of the function: its parameters, those of one value, the conditions of versions, the work below which the
         #: declared loops run.
         self.parameters: list[str] = list(AXES)
+        self.nonnegative: set[str] = set()  # parameters that no call has below 0
         self.fixed: dict[str, int] = {}
         self.variants: list[list[Any]] = []
         self.least_work = 0

@@ -203,3 +203,18 @@ def test_commands_that_need_one_time():
     ):
         error = refused(program, lambda f, c=command: c(f["S"]), "several times each")
         assert not isinstance(error, tw.IllegalScheduleError)
+
+
+def test_a_reduction_is_not_inlined_into_what_runs_several_times():
+    n, m = tw.params("N M")
+    a = tw.input("A", [n, m], tw.int64)
+    largest = tw.computation("B", {i: n}, tw.max(a[i, k], over={k: m}, initial=0))
+    read = tw.computation("C", {i: n}, largest[i] * 2)
+    program = Program(
+        tw.function("f", outputs=[read]),
+        lambda n, m: (integers((n, m), np.int64),),
+        lambda a: 2 * np.max(a, axis=1, initial=0),
+    )
+    program.function["C"].set_schedule("{ C[i] -> [c, i] : 0 <= c <= 1 }")
+    nonsense(program, lambda f: f["B"].inline(), "whose terms would be added as often")
+    check(program, (0, 3), (1, 1), (5, 4))

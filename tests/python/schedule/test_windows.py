@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from programs import Program, check
-from restructured import LENGTHS, SIZES, blur, i, illegal, integers, j, stencils
+from restructured import LENGTHS, SIZES, blur, i, illegal, integers, j, refused, stencils
 
 import tilewright as tw
 from tilewright.inspection.instances import execution_at
@@ -237,3 +237,26 @@ def test_windows_below_0():
     f["B"].compute_at("C", "i1").store_at("C", "i0")
     assert "B = empty((4, " in str(f.loops)
     check(program, *SIZES)
+
+
+def test_a_chain_in_a_window_has_no_cache_of_its_own_values():
+    a = tw.input("A", [N, N], tw.int64)
+    chain = tw.computation(
+        "B",
+        {i: N, j: N},
+        lambda b: [(j == 0, a[i, j]), (j > 0, b[i, j - 1] + a[i, j])],
+        dtype=tw.int64,
+    )
+    read = tw.computation("C", {i: N, j: N}, chain[i, j] * 2)
+    program = Program(
+        tw.function("f", outputs=[read]),
+        lambda n: (integers((n, n), np.int64),),
+        lambda a: 2 * np.cumsum(a, axis=1),
+    )
+    f = program.function
+    with f.transaction():
+        f["B"].split(i, "(N + 2) // 2")
+        f["B"].compute_at("C", j).store_at("C", i)
+    f["C"].cache("C", j)
+    refused(program, lambda f: f["B"].cache("B", "i0"), "depend on each other")
+    check(program, (0,), (1,), (2,), (5,), (8,))

@@ -1,6 +1,7 @@
 #include "planning/register_tiles.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilewright {
 
@@ -10,8 +11,12 @@ namespace {
 constexpr std::int64_t wide_rows = 8;
 constexpr std::int64_t narrow_rows = 4;
 constexpr std::int64_t least_rows = 2;
-/// Rows of a block: what is packed serves all of them, and threads get blocks.
+/// Rows of a block: threads get blocks, and what is packed serves all rows of one, so that they are
+/// more where it is packed, and still more where it is transposed, which takes longest. What they
+/// read of the other operands stays in a second-level cache: 512 rows of 256 terms are half of it.
 constexpr std::int64_t max_block_rows = 128;
+constexpr std::int64_t max_packed_rows = 256;
+constexpr std::int64_t max_transposed_rows = 512;
 /// Of the shared operand, in a first-level cache of 32 KiB or more, beside little else.
 constexpr std::int64_t shared_block_bytes = 32 * 1024;
 constexpr std::int64_t least_block_terms = 8;
@@ -151,9 +156,11 @@ std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column
   if (shape.extent(term).value_or(tile.block_terms + 1) <= tile.block_terms) {
     tile.split = std::nullopt; // there is one block
   }
-  tile.packed = shape.packable(*row, column);
-  if (tile.packed && !is_worth_packing(shape, tile, *tile.packed)) {
-    tile.packed = std::nullopt;
+  auto packed = shape.packable(*row, column);
+  if (packed && is_worth_packing(shape, tile, *packed)) {
+    const std::int64_t most = packed->order.empty() ? max_packed_rows : max_transposed_rows;
+    tile.block_rows = most / tile.height * tile.height;
+    tile.packed = std::move(packed);
   }
   return tile;
 }

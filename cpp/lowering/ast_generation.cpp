@@ -4,6 +4,7 @@
 #include "polyhedral/relevant_context.h"
 
 #include <isl/aff.h>
+#include <isl/ast.h>
 #include <isl/ast_build.h>
 #include <isl/ctx.h>
 #include <isl/id.h>
@@ -334,21 +335,24 @@ isl::map schedule_of(const Statement &statement, const Scan &scan, const std::ve
 }
 
 /// isl fails at some sets where it separates loops into parts without guards ("some src divs are
-/// unknown": a bound that it found has a division that it forgot). Then it is asked for other
-/// loops.
+/// unknown": a bound that it found has a division that it forgot), and where it keeps a loop in one
+/// piece it may end it by a condition on its own counter (i <= (i + M) / 2), which is no bound.
+/// Then it is asked for other loops.
 enum class Attempt {
   Plain,        ///< as isl does it by default
   FewerJoined,  ///< parts of sets are not joined where that takes wrapped constraints
   InOnePiece,   ///< no loop is separated
   AllSeparated, ///< every loop is
+  BlocksApart,  ///< blocks whose size is an expression in parameters may be loops of their own
 };
 constexpr std::array attempts = {Attempt::Plain, Attempt::FewerJoined, Attempt::InOnePiece,
-                                 Attempt::AllSeparated};
+                                 Attempt::AllSeparated, Attempt::BlocksApart};
 
 /// isl's options for the loops: those over a GPU's blocks and threads stay in one piece, as pieces
 /// of them would need blocks and threads of their own, and so do those over blocks whose size is an
-/// expression in parameters, of which each would be a loop of its own, and not parallel, and those
-/// that are counted through (join).
+/// expression in parameters, of which each would be a loop of its own, and not parallel, those
+/// that are counted through (join), and those that run as one with the parallel loop outside, as
+/// pieces of them would stand under conditions of it.
 std::string loop_options(const Program &program, const std::vector<size_t> &group,
                          const std::vector<int> &dimensions, Attempt attempt) {
   std::string space;
@@ -362,7 +366,8 @@ std::string loop_options(const Program &program, const std::vector<size_t> &grou
           const Statement &statement = program.statements[position];
           return level < statement.loop_names.size() &&
                  (is_gpu(statement.tags[level].tag) || statement.tags[level].counts != 0 ||
-                  is_by_case(statement.loops[level]));
+                  statement.tags[level].joined ||
+                  (attempt != Attempt::BlocksApart && is_by_case(statement.loops[level])));
         });
     std::string &list = is_mapped || attempt == Attempt::InOnePiece ? whole : others;
     list += (list.empty() ? "x = " : " or x = ") + std::to_string(d);
@@ -372,6 +377,42 @@ std::string loop_options(const Program &program, const std::vector<size_t> &grou
     parts += (parts.empty() ? "[" : "; [") + space + "] -> separate[x] : " + others;
   }
   return parts.empty() ? "" : "{ " + parts + " }";
+}
+
+bool mentions(const isl::ast_expr &expr, const std::string &name) {
+  if (isl_ast_expr_get_type(expr.get()) == isl_ast_expr_id) {
+    return isl_id_get_name(isl::manage(isl_ast_expr_get_id(expr.get())).get()) == name;
+  }
+  bool found = false;
+  const bool is_operation = isl_ast_expr_get_type(expr.get()) == isl_ast_expr_op;
+  const isl_size count = is_operation ? isl_ast_expr_op_get_n_arg(expr.get()) : 0;
+  for (isl_size i = 0; i < count && !found; ++i) {
+    found = mentions(checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing), name);
+  }
+  return found;
+}
+
+/// Does a loop end by a condition in which its own counter stands beside the comparison?
+bool ends_by_its_own_counter(const isl::ast_node &root) {
+  bool found = false;
+  isl_ast_node_foreach_descendant_top_down(
+      root.get(),
+      [](isl_ast_node *node, void *user) {
+        if (isl_ast_node_get_type(node) != isl_ast_node_for ||
+            isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
+          return isl_bool_true;
+        }
+        const isl::ast_expr counter = isl::manage(isl_ast_node_for_get_iterator(node));
+        const std::string name =
+            isl_id_get_name(isl::manage(isl_ast_expr_get_id(counter.get())).get());
+        const isl::ast_expr condition = isl::manage(isl_ast_node_for_get_cond(node));
+        const isl::ast_expr bound = isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1));
+        auto &seen = *static_cast<bool *>(user);
+        seen = seen || mentions(checked(bound, doing), name);
+        return isl_bool_true;
+      },
+      &found);
+  return found;
 }
 
 /// The loops of a schedule, or null where isl fails at this attempt.
@@ -401,6 +442,8 @@ isl::ast_node nodes(const Program &program, const std::vector<size_t> &group,
       throw_isl_error(doing);
     }
     isl_ctx_reset_error(context);
+  } else if (ends_by_its_own_counter(root)) {
+    return isl::ast_node();
   }
   return root;
 }

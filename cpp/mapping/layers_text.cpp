@@ -1,5 +1,6 @@
 // Layers II and III as text, in the notation of the papers.
 #include "mapping/program.h"
+#include "polyhedral/set_text.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,9 +28,8 @@ std::string tag_text(const LoopTag &tag) {
   return "";
 }
 
-/// "floor((i)/64)" of isl's "{ C[i, j] -> [(floor((i)/64))] }".
-std::string affine_text(const isl::pw_aff &value) {
-  char *raw = isl_pw_aff_to_str(value.get());
+/// What stands in "[(...)]" behind the arrow of isl's text of a function, which is freed.
+std::string value_text(char *raw) {
   const std::string text = raw == nullptr ? "?" : raw;
   std::free(raw);
   const size_t open = text.rfind("-> [(");
@@ -37,6 +37,34 @@ std::string affine_text(const isl::pw_aff &value) {
   return open == std::string::npos || close == std::string::npos
              ? text
              : text.substr(open + 5, close - open - 5);
+}
+
+/// "floor((i)/64)" of isl's "{ C[i, j] -> [(floor((i)/64))] }"; of a function with several pieces,
+/// as a split by an expression in parameters makes it, "(0 if 2i < N, 1 if 2i >= N)".
+std::string affine_text(const isl::pw_aff &everywhere, const isl::set &instances) {
+  if (isl_pw_aff_n_piece(everywhere.get()) <= 1) {
+    return value_text(isl_pw_aff_to_str(everywhere.get()));
+  }
+  const isl::pw_aff value = everywhere.intersect_domain(instances).coalesce();
+  if (isl_pw_aff_n_piece(value.get()) <= 1) {
+    return value_text(isl_pw_aff_to_str(value.get()));
+  }
+  struct Cases {
+    const isl::set &instances;
+    std::string text;
+  } cases{instances, ""};
+  isl_pw_aff_foreach_piece(
+      value.get(),
+      [](isl_set *domain, isl_aff *aff, void *user) {
+        auto &into = *static_cast<Cases *>(user);
+        const isl::set condition = isl::manage(domain).gist(into.instances).coalesce();
+        into.text += (into.text.empty() ? "" : ", ") + value_text(isl_aff_to_str(aff)) + " if " +
+                     constraint_text(condition);
+        isl_aff_free(aff);
+        return isl_stat_ok;
+      },
+      &cases);
+  return "(" + cases.text + ")";
 }
 
 } // namespace
@@ -61,7 +89,7 @@ std::string layer_two(const Mapping &mapping) {
         std::string name = statement.loop_names[level];
         const bool is_iterator = std::find(statement.iterators.begin(), statement.iterators.end(),
                                            name) != statement.iterators.end();
-        const std::string value = affine_text(statement.loops[level]);
+        const std::string value = affine_text(statement.loops[level], statement.domain);
         // A shifted or skewed loop keeps its name, but is not the iterator any more.
         name += is_iterator && value != name ? "'" : "";
         if (statement.tags[level].counts < 0 && statement.loop_names[level - 1] == name) {

@@ -194,6 +194,18 @@ def test_triangles_without_terms_cannot_run_as_one():
     assert (np.tril(f(integers(9, 2))) == 0).all()
 
 
+def test_joined_loops_of_terms_that_exist_for_some_sizes():
+    """One inner loop has all statements: parts of it would stand under conditions of the outer one."""
+    c = tw.computation("C", {i: N, j: N - 1}, tw.max(i + j, over={k: (i, N)}, where=3 * k == N))
+    d = tw.computation("D", {k: 2, i: N, j: N - 1}, tw.select(k >= 1, c[i, j], 0))
+    f = tw.function("terms", outputs=[d])
+    c.split(i, 4).split("i1", 2).split(j, 4).split(k, 4)
+    c.reorder("i0", "j0", "k0", "i10", "k1", "i11", "j1").parallelize("i0", "j0")
+    assert "one with the loop outside" in str(f.loops)
+    for n in (3, 4, 12, 17):
+        np.testing.assert_array_equal(f(N=n), f.evaluate(N=n))
+
+
 def test_tiled_triangles_cannot_run_as_one():
     f = triangle()
     f["C"].tile(i, j, 4, 4)

@@ -214,3 +214,34 @@ def test_blocks_on_a_gpu(loops):
     for shape in ((0, 3), (2, 2), (11, 4)):
         given = integers(shape)
         np.testing.assert_array_equal(f(given), 3 * given)
+
+
+def test_pieces_of_a_chain_in_two_blocks():
+    """isl would end the loop over the blocks by a condition on its own counter."""
+    n, m = tw.params("N M")
+    chained = (i >= 3) & (j >= 1)
+    c = tw.computation(
+        "C",
+        {i: (1, m), j: n},
+        lambda c: [(chained, c[i - 2, j]), (~chained, i + j)],
+        dtype=tw.int64,
+        where=j <= n - 2,
+    )
+    f = tw.function("f", outputs=[c])
+    c.split(i, "M // 2")
+    assert "for i0 in" in str(f.loops)
+    for m_size in (*range(9), 20):
+        got = f(M=m_size, N=6)
+        expected = f.evaluate(M=m_size, N=6)
+        np.testing.assert_array_equal(got[1:, :5], expected[1:, :5])
+
+
+def test_the_layers_show_every_block():
+    n = tw.param("N")
+    c = tw.computation("C", {i: n}, 2.0)
+    f = tw.function("f", outputs=[c], default_schedule=False)
+    c.split(i, "(N + 1) // 2")
+    defined = (
+        "i0 = (0 if 2i < N, 1 if 2i >= N) and i1 = (i if 2i < N, i - floor((1 + N)/2) if 2i >= N)"
+    )
+    assert defined in str(f.layers), f.layers

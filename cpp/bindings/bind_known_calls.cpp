@@ -1,5 +1,6 @@
 // _core.KnownCalls: the base of the functions that doors make. An object of it is called by
-// vectorcall, as _core.Function is, and asks its method _call_anew where no call was like this one.
+// vectorcall, as _core.Function is, and asks its method _call_anew where no call was like this one;
+// before that its method _ask_kept, which says whether it has taken calls that were kept.
 #include "bindings/called_type.h"
 #include "bindings/known_calls.h"
 
@@ -36,6 +37,9 @@ PyObject *call_with(PyObject *self, const CallArguments &given) {
     return nullptr;
   }
   py::object result = known->call(self, given);
+  if (!result && py::handle(self).attr("_ask_kept")().cast<bool>()) {
+    result = known->call(self, given);
+  }
   return result ? result.release().ptr() : call_anew(self, given);
 }
 

@@ -155,12 +155,15 @@ class Keeper:
                 continue
         return found
 
-    def forget(self) -> None:
-        """The function is there from now on, and knows best."""
-        self._is_taken = True
-        self._door._forget_kept()
+    def made(self) -> None:
+        """The function, or one kind of it, is made, with today's settings."""
         if self._key:
             self._shelf = Shelf(self._key, options(**self._given))
+
+    def forget(self) -> None:
+        """The function may be scheduled from now on: no call is made without it."""
+        self._is_taken = True
+        self._door._forget_kept()
 
     def found_before(self, order: str) -> Schedule | None:
         """The schedule that was kept under a name: calls are those under it from now on."""

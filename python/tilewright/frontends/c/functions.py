@@ -116,6 +116,7 @@ class CFunction(_core.KnownCalls):
                     if self._keeper.order == _AUTOMATIC:
                         made.auto_schedule()
                     self._version = made.function._version()
+                    self._keeper.made()
                     self._keeper.forget()
                     self._function = made
         return self._function
@@ -177,8 +178,6 @@ class CFunction(_core.KnownCalls):
                 that share memory with one that is changed.
             TranslationError: for what the dataflow refuses.
         """
-        if self._function is None and self._keeper.take():
-            return self(*given, **named)
         from .arguments import remember
 
         bound = self.bind(*given, **named)
@@ -191,6 +190,10 @@ class CFunction(_core.KnownCalls):
         if self.function.function._version() == self._version:
             self._keeper.keep_latest(list)
         return own[result][()] if result else None
+
+    def _ask_kept(self) -> bool:
+        """Whether there are calls now that were kept."""
+        return self._keeper.take()
 
     def _function_of(self, /, *given: Any) -> Any:
         """The function that such a call runs: a kept kernel of it has failed."""

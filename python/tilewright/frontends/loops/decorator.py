@@ -91,8 +91,6 @@ class LoopFunction(_core.KnownCalls):
 
     def _call_anew(self, /, *arguments: Any, **keywords: Any) -> Any:
         """Runs the function on the caller's arrays, of a call like none before."""
-        if self._keeper.take():
-            return self(*arguments, **keywords)
         threads = {}
         if "threads" in keywords and "threads" not in self._signature.parameters:
             threads["threads"] = keywords.pop("threads")
@@ -107,6 +105,10 @@ class LoopFunction(_core.KnownCalls):
             self._keeper.keep_latest(lambda: kernel.constants(self.__tilewright_loops__))
         return results
 
+    def _ask_kept(self) -> bool:
+        """Whether there are calls now that were kept."""
+        return self._keeper.take()
+
     def _function_of(self, /, *given: Any) -> Any:
         """The function that such a call runs: a kept kernel of it has failed."""
         return self._kernel(*self._bound(given, {})).function.function
@@ -117,7 +119,8 @@ class LoopFunction(_core.KnownCalls):
 
     @property
     def _kernels(self) -> dict[Signature, list[Kernel]]:
-        """The kernels of the calls that were made."""
+        """The kernels of the calls that were made, to be scheduled."""
+        self._keeper.forget()
         while self._unmade:
             with self._lock:
                 if self._unmade:
@@ -150,7 +153,7 @@ class LoopFunction(_core.KnownCalls):
                 if kernel.holds(values):
                     return kernel
             kernel = made_kernel(self.__tilewright_loops__, signature, values, self._options)
-            self._keeper.forget()
+            self._keeper.made()
             self._made.setdefault(signature, []).append(kernel)
         return kernel
 
@@ -170,6 +173,7 @@ class LoopFunction(_core.KnownCalls):
         Returns:
             what `tw.function` gives, in place on the caller's arrays.
         """
+        self._keeper.forget()
         return self._kernel(*self._bound(arguments, keywords)).function
 
     def tune(
@@ -191,6 +195,7 @@ class LoopFunction(_core.KnownCalls):
         self, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> tuple[TranslatedFunction, list[Any]]:
         """The kernel for such arguments, and its own."""
+        self._keeper.forget()
         signature, values = self._bound(arguments, keywords)
         kernel = self._kernel(signature, values)
         return kernel.function, list(kernel.arrays_for(values).values())

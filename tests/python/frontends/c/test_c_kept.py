@@ -214,7 +214,7 @@ class InProcess:
         self.folder = folder
         self.translated = 0
         monkeypatch.chdir(folder.path)
-        monkeypatch.setattr(tw.settings, "cache_directory", folder.path / "cache")
+        monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(folder.path / "cache"))
         make = dataflow.to_function
 
         def counted(*given, **named):

@@ -58,7 +58,7 @@ class Module:
     def __init__(self, path, monkeypatch) -> None:
         self.path = path / "kept_module.py"
         self.translated = 0
-        monkeypatch.setattr(tw.settings, "cache_directory", path / "cache")
+        monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(path / "cache"))
         make = dataflow.to_function
 
         def counted(*given: Any, **named: Any) -> Any:
@@ -203,3 +203,16 @@ def test_definitions_are_checked_once(module, monkeypatch):
     with pytest.raises(tw.TranslationError):
         monkeypatch.undo()
         module.run(TEXT + "\n@tw.jit\ndef wrong(*all):\n    return all\n")
+
+
+def test_kept_calls_stay_beside_new_ones(module):
+    call(module.run())
+    m = module.run()
+    B = np.ones(4, np.float32)
+    assert call(m) == wanted()
+    assert m.total(B, B) == 4  # not kept: translated
+    assert m.stencil(B, B.copy(), np.float32(1.0))[1] == 4
+    before = module.translated
+    assert call(m) == wanted()
+    assert module.translated == before
+    assert len(m.stencil.signatures) == 2

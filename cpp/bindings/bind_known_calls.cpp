@@ -1,5 +1,6 @@
 // _core.KnownCalls: the base of the functions that doors make. An object of it is called by
-// vectorcall, as _core.Function is, and asks its method _call_anew where no call was like this one.
+// vectorcall, as _core.Function is, and asks its method _call_anew where no call was like this one;
+// before that its method _ask_kept, which says whether it has taken calls that were kept.
 #include "bindings/called_type.h"
 #include "bindings/known_calls.h"
 
@@ -35,7 +36,10 @@ PyObject *call_with(PyObject *self, const CallArguments &given) {
     PyErr_SetString(PyExc_TypeError, "this function was not initialised");
     return nullptr;
   }
-  py::object result = known->call(given);
+  py::object result = known->call(self, given);
+  if (!result && py::handle(self).attr("_ask_kept")().cast<bool>()) {
+    result = known->call(self, given);
+  }
   return result ? result.release().ptr() : call_anew(self, given);
 }
 
@@ -103,6 +107,15 @@ py::object or_null(const py::handle &value) {
 
 using ParameterTuple = std::tuple<int, int, std::int64_t>;
 using ResultTuple = std::tuple<int, int, bool>;
+using ConstantTuple = std::tuple<py::object, py::object, py::object, bool>;
+
+std::vector<KnownConstant> to_constants(const std::vector<ConstantTuple> &said) {
+  std::vector<KnownConstant> constants;
+  for (const auto &[container, key, value, is_there] : said) {
+    constants.push_back({container, or_null(key), is_there ? value : py::object()});
+  }
+  return constants;
+}
 
 struct SaidCall {
   py::tuple arguments;
@@ -110,7 +123,7 @@ struct SaidCall {
   std::uint64_t version = 0;
   std::vector<int> inputs;
   std::vector<ParameterTuple> parameters;
-  std::vector<std::tuple<py::object, py::object, py::object, bool>> constants;
+  std::vector<ConstantTuple> constants;
   std::vector<std::pair<int, int>> copied;
   std::optional<std::vector<ResultTuple>> results;
   bool gives_tuple = false;
@@ -128,9 +141,7 @@ KnownCall to_call(const py::tuple &given, const SaidCall &said) {
   for (const auto &[argument, axis, value] : said.parameters) {
     call.parameters.push_back({argument, axis, value});
   }
-  for (const auto &[container, key, value, is_there] : said.constants) {
-    call.constants.push_back({container, or_null(key), is_there ? value : py::object()});
-  }
+  call.constants = to_constants(said.constants);
   call.copied = said.copied;
   if (said.results) {
     call.results.emplace();
@@ -165,13 +176,21 @@ void bind_known_calls(py::module_ &module) {
            [](KnownCalls &self, const py::tuple &given, const py::tuple &arguments,
               const py::object &function, std::uint64_t version, const std::vector<int> &inputs,
               const std::vector<ParameterTuple> &parameters,
-              const std::vector<std::tuple<py::object, py::object, py::object, bool>> &constants,
+              const std::vector<ConstantTuple> &constants,
               const std::vector<std::pair<int, int>> &copied,
               const std::optional<std::vector<ResultTuple>> &results, bool gives_tuple) {
              self.remember(given, to_call(given, {arguments, function, version, inputs, parameters,
                                                   constants, copied, results, gives_tuple}));
            })
-      .def_property_readonly("_known_calls", &KnownCalls::size);
+      .def_property_readonly("_known_calls", &KnownCalls::size)
+      .def("_plain_latest", &KnownCalls::plain_latest)
+      .def("_take_kept",
+           [](KnownCalls &self, const py::sequence &plain, const std::vector<ConstantTuple> &said,
+              const CompileOptions &options) {
+             self.take_kept(kept_call(plain, to_constants(said), options));
+           })
+      .def("_forget_kept", &KnownCalls::forget_kept);
+  module.def("environment_text", &environment_text, py::arg("options"));
   module.def("answer_known_calls", &KnownType::answer, py::arg("type"));
 }
 

@@ -1,5 +1,6 @@
 // The kernel cache, the thread settings and the memory of temporaries for Python.
 #include "polyhedral/isl.h"
+#include "runtime/build_identity.h"
 #include "runtime/cache.h"
 #include "runtime/cpu.h"
 #include "runtime/environment.h"
@@ -74,6 +75,9 @@ void bind_runtime(py::module_ &module) {
         cache_store_note(cache_key(text), note);
       },
       py::arg("text"), py::arg("note"));
+  module.def(
+      "text_digest", [](const py::bytes &text) { return cache_key(text); }, py::arg("text"));
+  module.def("files_identity", &files_identity, py::arg("folder"));
   module.def("cache_clear_memory", [] {
     LegalSchedules::forget_all();
     cache_clear_memory();

@@ -60,6 +60,8 @@ public:
   /// Null where no call was like this one.
   std::shared_ptr<CallPlan> find(const BoundCall &call);
   void remember(std::shared_ptr<CallPlan> plan);
+  /// Null before the first.
+  const CallPlan *latest() const { return plans_.front().get(); }
   void clear() { plans_.fill(nullptr); }
 
 private:

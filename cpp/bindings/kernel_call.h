@@ -28,6 +28,7 @@ namespace tilewright {
 
 class Device;
 class InterruptibleCall;
+class KeptKernel;
 struct PreparedCall;
 
 class KernelFunction {
@@ -105,6 +106,13 @@ public:
   }
   /// Throws Error(IllegalSchedule) when the default mapping is not legal; asks once.
   void require_checked();
+  // ---- kept_kernel.cpp ----
+  /// The kernel of the latest call with what calls of it have to know; null where that is more than
+  /// can be kept.
+  std::shared_ptr<KeptKernel> kept_kernel() const;
+
+  /// What Python is told of a compilation.
+  static pybind11::dict compile_info(const CompiledKernel &kernel);
   /// None before the first compilation.
   pybind11::object last_compile_info() const;
   /// Whether better code of a compiled kernel is being made; whether all run the best there is.
@@ -223,8 +231,6 @@ private:
   void note_copies(const BoundCall &call, const Device &device) const;
 
   // ---- kernel_call.cpp ----
-  /// What Python is told of a compilation.
-  static pybind11::dict compile_info(const CompiledKernel &kernel);
   std::map<std::string, std::int64_t> parameters_of(const BoundCall &call) const;
   std::map<std::string, ArrayView> views_of(const BoundCall &call, bool outputs) const;
   /// The first read outside its array, by the evaluator.

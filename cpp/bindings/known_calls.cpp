@@ -218,11 +218,19 @@ py::object results_of(const KnownCall &call, const Values &values, const py::obj
   return all;
 }
 
+py::tuple tuple_of(const Values &values) {
+  py::tuple all(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    all[i] = py::handle(values[i]);
+  }
+  return all;
+}
+
 /// Null where the kernel is for other sizes, or another schedule.
-py::object run(const KnownCall &call, const Values &values,
+py::object run(PyObject *self, KnownCall &call, const Values &values,
                const llvm::SmallVectorImpl<std::int64_t> &integers) {
-  KernelFunction &kernel = *call.kernel;
-  if (kernel.version() != call.version || kernel.runs_on_device()) {
+  if (call.kept == nullptr &&
+      (call.kernel->version() != call.version || call.kernel->runs_on_device())) {
     return {};
   }
   Values inputs;
@@ -237,9 +245,21 @@ py::object run(const KnownCall &call, const Values &values,
                              ? integers[argument]
                              : array_fields(values[argument]).dimensions[parameter.axis]);
   }
-  const py::object outputs =
-      kernel.call_known({inputs.data(), inputs.size(), nullptr, parameters.data()});
-  return outputs ? results_of(call, values, outputs) : py::object();
+  if (call.kept == nullptr) {
+    const py::object outputs =
+        call.kernel->call_known({inputs.data(), inputs.size(), nullptr, parameters.data()});
+    return outputs ? results_of(call, values, outputs) : py::object();
+  }
+  const py::object outputs = call.kept->call(
+      inputs, parameters, [&] { return py::handle(self).attr("_function_of")(*tuple_of(values)); });
+  if (!outputs) {
+    return {};
+  }
+  if (!call.was_used) {
+    call.was_used = true;
+    py::handle(self).attr("_note_kept")(*tuple_of(values));
+  }
+  return results_of(call, values, outputs);
 }
 
 } // namespace
@@ -281,7 +301,7 @@ bool KnownCalls::gather(const CallArguments &given, Values &values) const {
   return true;
 }
 
-py::object KnownCalls::call(const CallArguments &given) {
+py::object KnownCalls::call(PyObject *self, const CallArguments &given) {
   Values values;
   if (calls_.empty() || !gather(given, values)) {
     return {};
@@ -292,11 +312,11 @@ py::object KnownCalls::call(const CallArguments &given) {
     if (!is_like(*known, values, integers)) {
       continue;
     }
-    if (i != 0) {
+    if (i != 0 && known->kept == nullptr) {
       std::rotate(calls_.begin(), calls_.begin() + static_cast<std::ptrdiff_t>(i),
                   calls_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     }
-    if (py::object result = run(*known, values, integers)) {
+    if (py::object result = run(self, *known, values, integers)) {
       return result;
     }
   }
@@ -330,8 +350,9 @@ void KnownCalls::remember(const py::tuple &arguments, KnownCall call) {
   }
   // Of an earlier schedule of the kernel nothing is left, and of one kind of calls one.
   std::erase_if(calls_, [&](const std::shared_ptr<KnownCall> &known) {
-    return known->kernel == call.kernel &&
-           (known->version != call.version || is_like(*known, values, integers));
+    const bool is_stale = known->kept == nullptr && known->version != call.version;
+    return (known->kept != nullptr || known->kernel == call.kernel) &&
+           (is_stale || is_like(*known, values, integers));
   });
   if (calls_.size() == most_calls) {
     calls_.pop_back();

@@ -3,10 +3,11 @@
 // such a call is handed to the kernel; calls like it take that way here, without running any Python
 // code. What an entry does not say for sure (other types, ranks or equalities of extents, arrays
 // that share memory, sizes outside of the kernel's context, constants that have changed) goes to
-// the door again.
+// the door again. How calls are made can be kept for other processes (kept_kernel.h), which then
+// make them without the function; one that is asked for later takes their place.
 #pragma once
 
-#include "bindings/kernel_call.h"
+#include "bindings/kept_kernel.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <pybind11/pybind11.h>
@@ -66,7 +67,9 @@ struct KnownCall {
   std::vector<KnownConstant> constants;
   pybind11::object function; ///< keeps `kernel`
   KernelFunction *kernel = nullptr;
-  std::uint64_t version = 0; ///< of its schedule
+  std::uint64_t version = 0;        ///< of its schedule
+  std::shared_ptr<KeptKernel> kept; ///< of an earlier process, in the place of `kernel`
+  bool was_used = false;
   std::vector<int> inputs; ///< by input of the kernel: the argument; -1: zeros that the call makes
   std::vector<KnownParameter> parameters;
   std::vector<std::pair<int, int>> copied; ///< outputs that are copied to arguments
@@ -81,8 +84,17 @@ public:
   /// Keeps how a call with these arguments is made. `self` is asked for nothing.
   void remember(const pybind11::tuple &arguments, KnownCall call);
   size_t size() const { return calls_.size(); }
-  /// Null where no call was like it.
-  pybind11::object call(const CallArguments &given);
+  /// Null where no call was like it. Asks `self`, the door, for its method _function_of, which
+  /// takes the arguments, where a kept kernel fails, and tells its method _note_kept of the first
+  /// call of one.
+  pybind11::object call(PyObject *self, const CallArguments &given);
+
+  // ---- kept_calls.cpp ----
+  /// The latest call that was remembered, as plain values; none where it cannot be kept.
+  std::optional<pybind11::tuple> plain_latest() const;
+  /// A call that an earlier process kept; last, as those of this one are asked first.
+  void take_kept(KnownCall call);
+  void forget_kept();
 
   int traverse(visitproc visit, void *argument) const;
   void clear();
@@ -95,6 +107,11 @@ private:
   std::vector<pybind11::object> defaults_;
   std::vector<std::shared_ptr<KnownCall>> calls_; ///< the latest first
 };
+
+/// What plain_latest() gave. `constants` as in KnownCall; throws what pybind11 throws for values
+/// that are something else.
+KnownCall kept_call(const pybind11::sequence &plain, std::vector<KnownConstant> constants,
+                    const CompileOptions &options);
 
 void bind_known_calls(pybind11::module_ &module);
 

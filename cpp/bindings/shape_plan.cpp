@@ -325,6 +325,18 @@ bool append_rows(isl_mat *matrix, bool is_equality, size_t width, Rows &rows) {
 
 } // namespace
 
+bool holds(const ContextRows &rows, const std::int64_t *parameters) {
+  return std::any_of(rows.begin(), rows.end(), [&](const std::vector<ContextRow> &all) {
+    return std::all_of(all.begin(), all.end(), [&](const ContextRow &row) {
+      Wide value = row.coefficients.back();
+      for (size_t i = 0; i + 1 < row.coefficients.size(); ++i) {
+        value += static_cast<Wide>(row.coefficients[i]) * parameters[i];
+      }
+      return row.is_equality ? value == 0 : value >= 0;
+    });
+  });
+}
+
 ContextCheck::ContextCheck(const isl::set &context, const std::vector<std::string> &parameters)
     : names_(parameters) {
   const OperationLimit limit(2'000'000);
@@ -370,15 +382,7 @@ bool ContextCheck::holds(const std::int64_t *parameters) const {
   if (needs_isl_) {
     return holds_by_isl(parameters);
   }
-  return std::any_of(parts_.begin(), parts_.end(), [&](const Conjunction &rows) {
-    return std::all_of(rows.begin(), rows.end(), [&](const Row &row) {
-      __extension__ __int128 value = row.coefficients.back();
-      for (size_t i = 0; i + 1 < row.coefficients.size(); ++i) {
-        value += static_cast<__int128>(row.coefficients[i]) * parameters[i];
-      }
-      return row.is_equality ? value == 0 : value >= 0;
-    });
-  });
+  return tilewright::holds(parts_, parameters);
 }
 
 bool ContextCheck::holds_by_isl(const std::int64_t *parameters) const {

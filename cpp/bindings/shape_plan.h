@@ -52,22 +52,29 @@ struct SolveStep {
   int parameter = 0;
 };
 
-/// The constraints on parameters as integer rows, so that a call checks them without isl. A
-/// disjunction of conjunctions.
+/// A constraint on parameters: coefficients of them, then the constant; at least 0, or 0.
+struct ContextRow {
+  std::vector<std::int64_t> coefficients;
+  bool is_equality = false;
+};
+/// A disjunction of conjunctions.
+using ContextRows = std::vector<std::vector<ContextRow>>;
+bool holds(const ContextRows &rows, const std::int64_t *parameters);
+
+/// The constraints on parameters as integer rows, so that a call checks them without isl.
 class ContextCheck {
 public:
   ContextCheck(const isl::set &context, const std::vector<std::string> &parameters);
   bool holds(const std::int64_t *parameters) const;
+  /// Null where only isl can tell.
+  const ContextRows *rows() const { return needs_isl_ ? nullptr : &parts_; }
 
 private:
-  struct Row {
-    std::vector<std::int64_t> coefficients; ///< of the parameters, then the constant
-    bool is_equality = false;
-  };
+  using Row = ContextRow;
   using Conjunction = std::vector<Row>;
   bool holds_by_isl(const std::int64_t *parameters) const;
 
-  std::vector<Conjunction> parts_;
+  ContextRows parts_;
   std::shared_ptr<const isl::set> context_;
   std::vector<std::string> names_;
   bool needs_isl_ = false;

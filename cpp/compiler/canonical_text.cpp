@@ -24,13 +24,29 @@ std::string canonical_text(const Function &function) {
   return out.take();
 }
 
-std::string canonical_text(const Mapping &mapping, const CompileOptions &options) {
-  const Function &function = mapping.function();
-  CanonicalWriter out;
+namespace {
+
+void write_environment(CanonicalWriter &out, const CompileOptions &options) {
   out.line(versions());
   out.line("target " + options.target.target->key(target_options(options)));
   out.line(fmt::format("optimize {} default_schedule {}", static_cast<int>(options.optimize),
                        options.default_schedule));
+}
+
+} // namespace
+
+std::string canonical_text(const CompileOptions &options) {
+  CanonicalWriter out;
+  write_environment(out, options);
+  out.line(
+      fmt::format("fast_math {} bounds {}", options.fast_math, options.instrumentation.bounds));
+  return out.take();
+}
+
+std::string canonical_text(const Mapping &mapping, const CompileOptions &options) {
+  const Function &function = mapping.function();
+  CanonicalWriter out;
+  write_environment(out, options);
   for (const std::string &part : options.unscheduled_parts) {
     out.line("unscheduled " + sized_text(part));
   }

@@ -41,15 +41,18 @@ constexpr std::uint64_t lowering_limit = 500'000'000;
 /// The same for what nobody asked for: a default schedule that needs more is left out.
 constexpr std::uint64_t default_limit = 20'000'000;
 
-/// With the target that makes the code for such a mapping.
-CompileOptions resolved(const CompileOptions &options, const Mapping &mapping) {
+/// With the target that makes the code for kernels that have loops of a GPU, or have not.
+CompileOptions resolved(const CompileOptions &options, bool has_gpu_loops) {
   CompileOptions running = options;
-  const Target &target =
-      options.target.target->for_kernel(has_gpu_loops(mapping), options.instrumentation);
+  const Target &target = options.target.target->for_kernel(has_gpu_loops, options.instrumentation);
   if (&target != options.target.target) {
     running.target = {&target, target.default_device()};
   }
   return running;
+}
+
+CompileOptions resolved(const CompileOptions &options, const Mapping &mapping) {
+  return resolved(options, has_gpu_loops(mapping));
 }
 
 TargetFeatures features_of(const CompileOptions &options) {
@@ -253,6 +256,21 @@ std::string kernel_key_text(const Mapping &mapping, const CompileOptions &option
 
 std::string kernel_key(const Mapping &mapping, const CompileOptions &options) {
   return cache_key(kernel_key_text(mapping, options));
+}
+
+std::shared_ptr<const CompiledKernel> find_kernel(const std::string &name, const std::string &key,
+                                                  const CompileOptions &options) {
+  const CompileOptions running = resolved(options, false);
+  auto kernel = std::make_shared<CompiledKernel>();
+  kernel->target = running.target;
+  kernel->key = key;
+  const Phase phase(kernel->milliseconds, "load");
+  kernel->from_cache = find_cached(*kernel, kernel_symbol(name, key), running);
+  return kernel->from_cache ? kernel : nullptr;
+}
+
+std::string environment_text(const CompileOptions &options) {
+  return canonical_text(resolved(options, false));
 }
 
 PreparedKernel prepare(const Mapping &mapping, const CompileOptions &given) {

@@ -85,6 +85,15 @@ PreparedKernel prepare(const Mapping &mapping, const CompileOptions &options);
 /// Null where the kernel that was waited for is no longer there: then both are to be called again.
 std::shared_ptr<CompiledKernel> complete(PreparedKernel prepared);
 
+/// The kernel of a function of that name under a key that compile() gave it, in this process or an
+/// earlier one; null where the cache has it no more. For kernels of the CPU without externs.
+std::shared_ptr<const CompiledKernel> find_kernel(const std::string &name, const std::string &key,
+                                                  const CompileOptions &options);
+
+/// Everything but the function and its mapping that decides which code compile() makes for the CPU:
+/// versions, processor and options. Throws Error(Argument) for an unknown CPU.
+std::string environment_text(const CompileOptions &options);
+
 /// What runs: `mapping`, or what the default schedule makes of it, whose commands are then those
 /// of the default schedule.
 Mapping mapping_that_runs(const Mapping &mapping, const CompileOptions &options);

@@ -1,10 +1,19 @@
 #include "runtime/build_identity.h"
 
+#include "runtime/cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <dirent.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/stat.h>
+#include <vector>
 
 namespace tilewright {
 
@@ -74,6 +83,49 @@ const std::string &build_identity() {
     return search.found;
   }();
   return identity;
+}
+
+namespace {
+
+void add_files(int folder, const std::string &path, std::vector<std::string> &lines) {
+  DIR *const entries = fdopendir(folder); // owns `folder`
+  if (entries == nullptr) {
+    return;
+  }
+  while (const dirent *entry = ::readdir(entries)) {
+    const std::string name = entry->d_name;
+    struct stat status{};
+    if (name == "." || name == ".." || name == "__pycache__" ||
+        ::fstatat(dirfd(entries), entry->d_name, &status, 0) != 0) {
+      continue;
+    }
+    if (S_ISDIR(status.st_mode)) {
+      const int inner = ::openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      if (inner >= 0) {
+        add_files(inner, path + name + "/", lines);
+      }
+      continue;
+    }
+    lines.push_back(fmt::format("{}{} {} {}.{}", path, name, status.st_size, status.st_mtim.tv_sec,
+                                status.st_mtim.tv_nsec));
+  }
+  ::closedir(entries);
+}
+
+} // namespace
+
+std::string files_identity(const std::string &folder) {
+  std::vector<std::string> lines;
+  const int top = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (top >= 0) {
+    add_files(top, "", lines);
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string text;
+  for (const std::string &line : lines) {
+    text += line + "\n";
+  }
+  return cache_key(text);
 }
 
 } // namespace tilewright

@@ -10,4 +10,8 @@ namespace tilewright {
 /// Hexadecimal; empty where the linker left no identifier.
 const std::string &build_identity();
 
+/// The same of what is not in the binary: the names, lengths and times of change of all files below
+/// a folder, but those that Python makes of its sources. Nothing is read.
+std::string files_identity(const std::string &folder);
+
 } // namespace tilewright

@@ -146,6 +146,19 @@ std::uintmax_t prune(const std::string &directory, std::uintmax_t limit) {
   return deleted;
 }
 
+/// After a file was stored.
+void prune_at_times(const std::string &directory) {
+  State &cache = state();
+  bool is_time = false;
+  {
+    const std::lock_guard lock(cache.mutex);
+    is_time = ++cache.stores % stores_between_prunings == 0;
+  }
+  if (is_time) {
+    prune(directory, disk_limit);
+  }
+}
+
 /// The directory on disk, or empty when it is not to be used.
 std::string usable_directory() {
   State &cache = state();
@@ -244,8 +257,10 @@ std::optional<std::string> cache_load_note(const std::string &key) {
 }
 
 void cache_store_note(const std::string &key, const std::string &text) {
-  if (const std::string path = entry_path(key, note_suffix); !path.empty()) {
-    write_private_file(path, encode_entry(key, {text, {}, {}}));
+  const std::string directory = usable_directory();
+  if (!directory.empty() &&
+      write_private_file(directory + "/" + key + note_suffix, encode_entry(key, {text, {}, {}}))) {
+    prune_at_times(directory);
   }
 }
 
@@ -261,14 +276,12 @@ bool cache_store(const std::string &key, const CacheEntry &entry) {
       !write_private_file(directory + "/" + key + suffix, encode_entry(key, entry))) {
     problem = "'" + directory + "' cannot be written to; it may be read-only, or the disk full";
   }
-  bool time_to_prune = false;
   {
     const std::lock_guard lock(cache.mutex);
     cache.problem = problem;
-    time_to_prune = problem.empty() && ++cache.stores % stores_between_prunings == 0;
   }
-  if (time_to_prune) {
-    prune(directory, disk_limit);
+  if (problem.empty()) {
+    prune_at_times(directory);
   }
   return problem.empty();
 }

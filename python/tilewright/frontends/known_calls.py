@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .constants import Constant
 from .translated import TranslatedFunction
 
 __all__ = [
@@ -75,16 +76,6 @@ class Origin:
 
     argument: int
     axis: int = -1
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A value outside of the function: of a cell (`key` is None), or in a dictionary."""
-
-    container: Any
-    key: str | None
-    value: Any
-    is_there: bool = True
 
 
 def remember(

@@ -157,7 +157,7 @@ def function(
         >>> c = matmul(a, b)
     """
     a_string(name, "a function's name", DECLARATION)
-    options = _options(
+    options = options_of(
         fast_math=fast_math,
         cpu=cpu,
         optimize=optimize,
@@ -209,10 +209,11 @@ def _stop(
     return count.name, test._handle, most
 
 
-def _options(**given: Any) -> _core.Options:
+def options_of(**given: Any) -> _core.Options:
     """What was given, and the settings for the rest."""
+    names = ("fast_math", "cpu", "optimize", "default_schedule", "check_bounds", "target")
     chosen = {
-        name: getattr(settings, name) if value is None else value for name, value in given.items()
+        name: getattr(settings, name) if given.get(name) is None else given[name] for name in names
     }
     for name in ("cpu", "optimize", "target"):
         a_string(chosen[name], name, DECLARATION)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pathlib
 import types
 import weakref
 from typing import Any
@@ -15,6 +16,12 @@ from tilewright import _core
 from tilewright.frontends.loops.decorator import LoopFunction
 
 K = 3.0
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that other tests have made are not kept here."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
 
 
 def made(function: Any) -> tuple[Any, list[int]]:

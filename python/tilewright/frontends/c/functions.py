@@ -12,19 +12,21 @@ import numpy as np
 
 from ... import _core
 from ...base.errors import ArgumentError, ArgumentTypeError, DomainError, ScheduleError
-from .. import tree
-from .arguments import bind, remember
-from .bodies import Body
-from .c_types import ArrayOf, CType
-from .programs import Translated
-from .refusals import refuse
+from .. import kept
 
 if TYPE_CHECKING:
+    from ...schedule.schedules import Schedule
     from ...sets.values import Set
+    from .. import tree
     from ..accesses import AccessRelations
     from ..translated import TranslatedFunction
+    from .bodies import Body
+    from .c_types import CType
+    from .programs import Translated
 
 __all__ = ["CFunction"]
+
+_AUTOMATIC = "of auto_schedule"
 
 
 class CFunction(_core.KnownCalls):
@@ -42,22 +44,53 @@ class CFunction(_core.KnownCalls):
 
     def __init__(
         self,
-        translated: Translated,
-        again: Callable[[Sequence[Body]], Translated] | None = None,
+        name: str,
+        arguments: Sequence[str],
+        translate: Callable[[Sequence[Body]], Translated],
         bodies: Sequence[Body] = (),
+        key: str = "",
     ) -> None:
+        """What `tw.c.load` makes.
+
+        Args:
+            name: in the file.
+            arguments: their names.
+            translate: the translation, with other bodies of some statements.
+            bodies: these.
+            key: under which its calls are kept (`..kept`); "": they are not.
+        """
         super().__init__()
-        self._translated = translated
-        self._again = again
+        self._name = name
+        self._arguments = tuple(arguments)
+        self._translate = translate
         self._bodies = tuple(bodies)
+        self._translation: Translated | None = None
         self._function: TranslatedFunction | None = None
-        self._lock = threading.Lock()
-        self._describe(self.arguments, [(False, None)] * len(self.arguments))
+        self._version = -1  # of its schedule as `_keeper` knows it
+        self._lock = threading.RLock()
+        self._keeper = kept.Keeper(self, key, {}, lambda said: [])
+        self._describe(self._arguments, [(False, None)] * len(self._arguments))
+
+    @classmethod
+    def of(cls, translated: Translated) -> CFunction:
+        """The function of a translation."""
+        names = [each.name for each in translated.arguments]
+        made = cls(translated.program.name, names, lambda bodies: translated)
+        made._translation = translated
+        return made
 
     @property
     def name(self) -> str:
         """The name in the file; of one of several scops, with its number."""
-        return self._translated.program.name
+        return self._name
+
+    @property
+    def _translated(self) -> Translated:
+        """The program and its arguments, when they are first asked for."""
+        with self._lock:
+            if self._translation is None:
+                self._translation = self._translate(self._bodies)
+            return self._translation
 
     @property
     def program(self) -> tree.Program:
@@ -67,7 +100,7 @@ class CFunction(_core.KnownCalls):
     @property
     def arguments(self) -> tuple[str, ...]:
         """The names of the arguments, in order."""
-        return tuple(each.name for each in self._translated.arguments)
+        return self._arguments
 
     @property
     def function(self) -> TranslatedFunction:
@@ -76,14 +109,45 @@ class CFunction(_core.KnownCalls):
         Raises:
             TranslationError: for what the dataflow refuses, with its place in the C file.
         """
-        made = self._function
-        if made is None:
+        if self._function is None:
             with self._lock:
-                made = self._function = self._function or self._made()
-        return made
+                if self._function is None:
+                    made = self._made()
+                    if self._keeper.order == _AUTOMATIC:
+                        made.auto_schedule()
+                    self._version = made.function._version()
+                    self._keeper.made()
+                    self._keeper.forget()
+                    self._function = made
+        return self._function
+
+    def auto_schedule(self) -> Schedule:
+        """Finds better loops for the program, with its values stored where the program stores them: see
+        `docs/c.md`, Schedules.
+
+        Returns:
+            the schedule that the function has now; its comments, which `explain` shows, say why.
+
+        Raises:
+            ScheduleError: in a transaction.
+            TranslationError: for what the dataflow refuses.
+        """
+        if self._function is None:
+            found = self._keeper.found_before(_AUTOMATIC)
+            if found is not None:
+                return found
+        function = self.function
+        is_plain = function.function._version() == self._version
+        schedule: Schedule = function.auto_schedule()
+        if is_plain and not function._limits:  # no facts or promises that others would not have
+            self._version = function.function._version()
+            self._keeper.keep_schedule(_AUTOMATIC, schedule)
+        return schedule
 
     def _made(self) -> TranslatedFunction:
+        from .. import tree
         from ..dataflow import to_function
+        from .refusals import refuse
 
         try:
             return to_function(self.program)
@@ -114,6 +178,8 @@ class CFunction(_core.KnownCalls):
                 that share memory with one that is changed.
             TranslationError: for what the dataflow refuses.
         """
+        from .arguments import remember
+
         bound = self.bind(*given, **named)
         result = self._translated.result
         own = dict(bound)
@@ -121,7 +187,20 @@ class CFunction(_core.KnownCalls):
             own[result] = np.zeros((), self.program.arrays[result].dtype)
         self.function(**{name: own[name] for name in self.program.arguments})
         remember(self, self._translated, self.function, given, named, bound)
+        if self.function.function._version() == self._version:
+            self._keeper.keep_latest(list)
         return own[result][()] if result else None
+
+    def _ask_kept(self) -> bool:
+        """Whether there are calls now that were kept."""
+        return self._keeper.take()
+
+    def _function_of(self, /, *given: Any) -> Any:
+        """The function that such a call runs: a kept kernel of it has failed."""
+        return self.function.function
+
+    def _note_kept(self, /, *given: Any) -> None:
+        """A call that was kept was made."""
 
     def tune(
         self, /, *given: Any, budget: Any = "30s", progress: bool | None = None, **named: Any
@@ -157,6 +236,8 @@ class CFunction(_core.KnownCalls):
         Raises:
             ArgumentTypeError, ArgumentError: as for a call.
         """
+        from .arguments import bind
+
         return bind(self._translated, given, named)
 
     @property
@@ -165,6 +246,8 @@ class CFunction(_core.KnownCalls):
         return tuple(self._assigned())
 
     def _assigned(self) -> dict[str, tree.Assign]:
+        from .. import tree
+
         found = (each for each in tree.walk(self.program.body) if isinstance(each, tree.Assign))
         return {each.label: each for each in found}
 
@@ -260,13 +343,19 @@ class CFunction(_core.KnownCalls):
             )
         name = self._label(label)
         known = self._assigned()
-        if name not in known or self._again is None:
+        if name not in known:
             raise ArgumentError(
                 f"{self.name} has no statement {name!r}: its statements are "
                 f"{', '.join(known) or 'none'}"
             )
+        from .bodies import Body
+
         bodies = (*self._bodies, Body(name, known[name].location, body))
-        return CFunction(self._again(bodies), self._again, bodies)
+        translated = self._translate(bodies)
+        arguments = [each.name for each in translated.arguments]
+        made = CFunction(self.name, arguments, self._translate, bodies)
+        made._translation = translated
+        return made
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -285,6 +374,8 @@ _core.answer_known_calls(CFunction)
 
 
 def _element(of: CType) -> CType:
+    from .c_types import ArrayOf
+
     while isinstance(of, ArrayOf):
         of = of.element
     return of
@@ -292,6 +383,8 @@ def _element(of: CType) -> CType:
 
 def _shown(expression: tree.Expression) -> str:
     """An extent as text."""
+    from .. import tree
+
     match expression:
         case tree.Literal():
             return str(expression.value)

@@ -1,22 +1,29 @@
-"""Loading a C file: `tw.c.load`, and the module of functions that it gives."""
+"""Loading a C file: `tw.c.load`, and the module of functions that it gives.
+
+What a file's functions need to be called is kept beside the kernels (`..kept`): the parser and the
+translation (`.files`) are loaded when something else is asked.
+"""
 
 from __future__ import annotations
 
+import json
 import linecache
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, get_args
 
-from pycparser import c_ast
-
-from ...base.errors import ArgumentError, ArgumentTypeError, TranslationError
-from ...language.externs import Extern
-from ..accesses import Summary, summary_of
-from ..tree import Location
-from . import bodies, parsing, preprocessing, programs, scops
+from ... import _core
+from ...base.errors import ArgumentError, ArgumentTypeError
+from .. import kept
 from .functions import CFunction
-from .refusals import keep_text, refuse
+from .texts import keep_text
+
+if TYPE_CHECKING:
+    from ...language.externs import Extern
+    from ..accesses import Summary
+    from .files import File
 
 __all__ = ["CModule", "load"]
 
@@ -80,28 +87,31 @@ class CModule:
 
 
 class _Functions(Mapping[str, CFunction]):
-    """Functions that are translated when they are first asked for."""
+    """Functions that are made when they are first asked for."""
 
-    def __init__(self, makers: Mapping[str, Callable[[], CFunction]]) -> None:
-        self._makers = dict(makers)
+    def __init__(self, names: Sequence[str], make: Callable[[str], CFunction]) -> None:
+        self._names = dict.fromkeys(names)
+        self._make = make
         self._made: dict[str, CFunction] = {}
 
     def __getitem__(self, name: str) -> CFunction:
         if name not in self._made:
-            self._made[name] = self._makers[name]()
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._makers)
+        return len(self._names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._makers
+        return name in self._names
 
     def __repr__(self) -> str:
-        return f"<functions {', '.join(self._makers)}>"
+        return f"<functions {', '.join(self._names)}>"
 
 
 def load(
@@ -141,95 +151,105 @@ def load(
     folders = _folders(include)
     known = _externs(externs)
     text, name = _text(source)
-    parsed = parsing.parse(preprocessing.preprocess(text, name, macros, folders), name)
-    programs.check_file(parsed, known)
-
-    def make(region: scops.Region) -> CFunction:
-        def again(replacements: Sequence[bodies.Body]) -> programs.Translated:
-            with bodies.replaced(parsed, replacements):
-                return programs.translate(parsed, region, known, math == "libm")
-
-        return CFunction(again(()), again)
-
-    def summarise(function: str) -> Summary:
-        return _summary(parsed, function, known)
-
-    if scop == "function":
-        regions = scops.functions_of(parsed)
-        makers = {each.name: _maker(make, each) for each in regions}
-        return CModule(name, _Functions(makers), summarise)
-    if scop == "autodetect":
-        return CModule(name, _detected(parsed, make), summarise)
-    regions = scops.pragma_regions(parsed)
-    if not regions:
-        refuse(
-            Location(name, 1, 1),
-            "there is no #pragma scop in this file",
-            'write #pragma scop and #pragma endscop around the loops, or load it with scop="function"',
-        )
-    return CModule(name, {each.name: make(each) for each in regions}, summarise)
+    return _Loading(text, name, macros, folders, known, scop, math).module()
 
 
-def _summary(parsed: parsing.CFile, function: str, externs: Mapping[str, object]) -> Summary:
-    """See `CModule.summary`."""
-    described, _ = parsed.source.summaries.get(function, (function, None))
-    for region in scops.functions_of(parsed):
-        if region.name == described:
-            program = programs.translate(parsed, region, externs, True, summarising=True).program
-            return summary_of(program)
-    known = ", ".join(parsed.functions) or "none"
-    raise ArgumentError(f"the file defines no function {function!r}; it has {known}")
+class _Loading:
+    """A file that is loaded: parsed when something is asked that is not kept."""
+
+    def __init__(
+        self,
+        text: str,
+        name: str,
+        macros: dict[str, str],
+        folders: list[str],
+        externs: dict[str, object],
+        scop: Scop,
+        math: Mathematics,
+    ) -> None:
+        self.arguments = text, name, macros, folders, externs, scop, math == "libm"
+        self.key = ""
+        self._lock = threading.Lock()
+        self._file: File | None = None
+        if not externs:  # whose addresses are this process's
+            places = [_folder_of(name), *map(os.path.abspath, folders)]
+            given = json.dumps([name, places, list(macros.items()), scop, math])
+            self.key = kept.identity("C file", text, given)
+
+    @property
+    def file(self) -> File:
+        with self._lock:
+            if self._file is None:
+                from .files import File
+
+                self._file = File(*self.arguments)
+            return self._file
+
+    def module(self) -> CModule:
+        """The module, of what is kept if that is still so."""
+        content: Any = kept.load(self.key) if self.key else None
+        if not _is_still_so(content):
+            file = self.file
+            content = {"files": file.files, "functions": file.signatures}
+            if self.key:
+                kept.store(self.key, content)
+        digest = json.dumps(content["files"])
+        signatures = content["functions"]
+
+        def make(function: str) -> CFunction:
+            key = f"{self.key}\n{digest}\nfunction {function}" if self.key else ""
+            return self.function(function, key, signatures[function])
+
+        name = self.arguments[1]
+        return CModule(name, _Functions(signatures, make), lambda each: self.file.summary(each))
+
+    def function(self, name: str, key: str, arguments: Sequence[str] | None) -> CFunction:
+        """A function; `arguments`: their names, None where it is not translated before it is named."""
+        if arguments is None:
+            signature = f"{key}\narguments"
+            known = kept.load(signature) if key else None
+            if _are_names(known):
+                arguments = known
+            else:
+                arguments = [each.name for each in self.file.translated(name).arguments]
+                if key:
+                    kept.store(signature, arguments)
+
+        def translate(bodies: Sequence[Any] = ()) -> Any:
+            return self.file.translated(name, bodies)
+
+        return CFunction(name, arguments, translate, key=key)
 
 
-def _maker(
-    make: Callable[[scops.Region], CFunction], region: scops.Region
-) -> Callable[[], CFunction]:
-    return lambda: make(region)
+def _folder_of(name: str) -> str:
+    """Where `#include "..."` looks first."""
+    return os.path.dirname(os.path.abspath(name)) if os.path.exists(name) else os.getcwd()
 
 
-def _detected(
-    parsed: parsing.CFile, make: Callable[[scops.Region], CFunction]
-) -> dict[str, CFunction]:
-    """Functions as a whole where that goes, else the longest runs of statements with loops that go."""
-    found: dict[str, CFunction] = {}
-    for region in scops.functions_of(parsed):
-        made = _tried(make, region)
-        if made is not None:
-            found[region.name] = made
-            continue
-        parts: list[CFunction] = []
-        items = list(region.items)
-        at = 0
-        while at < len(items):
-            end = at
-            best: CFunction | None = None
-            for stop in range(at + 1, len(items) + 1):
-                if not _has_loop(items[at]):
-                    break
-                name = f"{region.function}_scop{len(parts) + 1}"
-                part = scops.Region(
-                    name, region.function, (tuple(items[:at]),), tuple(items[at:stop]), False
-                )
-                made = _tried(make, part)
-                if made is None:
-                    break
-                best, end = made, stop
-            if best is not None:
-                parts.append(best)
-            at = max(end, at + 1)
-        found.update({each.name: each for each in parts})
-    return found
-
-
-def _tried(make: Callable[[scops.Region], CFunction], region: scops.Region) -> CFunction | None:
+def _is_still_so(content: Any) -> bool:
+    """Whether what is kept of a file is of the headers that there are now."""
     try:
-        return make(region)
-    except TranslationError:
-        return None  # it is not a part that becomes a function
+        functions = content["functions"]
+        return (
+            _are_names(list(functions))
+            and all(each is None or _are_names(each) for each in functions.values())
+            and all(digest_of(path) == digest for path, digest in content["files"])
+        )
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return False
 
 
-def _has_loop(item: object) -> bool:
-    return any(isinstance(each, c_ast.For | c_ast.While) for each in parsing.nodes(item))
+def _are_names(content: Any) -> TypeGuard[list[str]]:
+    return isinstance(content, list) and all(isinstance(each, str) for each in content)
+
+
+def digest_of(path: str) -> str | None:
+    """What tells a file's content from others; None where there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            return _core.text_digest(file.read())
+    except OSError:
+        return None
 
 
 def _macros(define: Mapping[str, object] | None) -> dict[str, str]:
@@ -258,12 +278,16 @@ def _folders(include: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 def _externs(externs: Mapping[str, Extern] | None) -> dict[str, object]:
+    if externs is None:
+        return {}
+    from ...language.externs import Extern
+
     found: dict[str, object] = {}
-    if externs is not None and not isinstance(externs, Mapping):
+    if not isinstance(externs, Mapping):
         raise ArgumentTypeError(
             f"externs is a dictionary of what tw.extern makes, not {type(externs).__name__}"
         )
-    for name, each in (externs or {}).items():
+    for name, each in externs.items():
         if not isinstance(each, Extern):
             raise ArgumentTypeError(
                 f"externs[{name!r}] is what tw.extern makes, not {type(each).__name__}"

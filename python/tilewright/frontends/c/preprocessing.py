@@ -20,6 +20,7 @@ from typing import Any
 
 from pcpp.preprocessor import Action, OutputDirective, Preprocessor
 
+from ... import _core
 from ...base.errors import TranslationError
 from ..tree import Location
 from .refusals import refuse, source_line
@@ -75,10 +76,13 @@ class Preprocessed:
     Attributes:
         text: C99 without directives, except pragmas.
         summaries: function -> its summary function, and where the attribute stands.
+        files: the headers that were looked for, in order, with digests of what is in them; None of
+            those that are not there.
     """
 
     text: str
     summaries: dict[str, tuple[str, Location]]
+    files: list[tuple[str, str | None]] = field(default_factory=list)
     _columns: list[list[int]] = field(default_factory=list)
     _places: list[list[Location]] = field(default_factory=list)
     _first: Location = field(default_factory=lambda: Location("", 1, 1))
@@ -97,6 +101,10 @@ class Preprocessed:
 class _Preprocessor(Preprocessor):  # type: ignore[misc]
     """pcpp, with places on tokens and errors as exceptions."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: dict[str, str | None] = {}
+
     def group_lines(self, text: str, source: str) -> Iterator[list[Any]]:
         starts = [0]
         for row in text.splitlines():
@@ -114,8 +122,11 @@ class _Preprocessor(Preprocessor):  # type: ignore[misc]
         super().define(tokens)
 
     def on_file_open(self, system: bool, path: str) -> io.StringIO:
+        self.files.setdefault(path, None)  # one that is not there is searched elsewhere
         with open(path, "rb") as file:
-            text = file.read().decode(errors="backslashreplace").removeprefix("\ufeff")
+            content = file.read()
+        self.files[path] = _core.text_digest(content)
+        text = content.decode(errors="backslashreplace").removeprefix("\ufeff")
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
         return io.StringIO(text)
 
@@ -188,7 +199,9 @@ def preprocess(
         last = run.lastdirective
         here = _line_place(last.source, last.lineno) if last else Location(name, 1, 1)
         refuse(here, f"the preprocessor cannot read this directive ({error or 'it is incomplete'})")
-    return _written(_located(tokens, Location(name, 1, 1)), Location(name, 1, 1))
+    written = _written(_located(tokens, Location(name, 1, 1)), Location(name, 1, 1))
+    written.files = list(run.files.items())
+    return written
 
 
 @dataclass

@@ -92,7 +92,8 @@ def translate_text(
     for region in reversed(regions):
         begin, end = (parsed.place(each) for each in region.pragmas)
         _check_region(parsed, region, name, begin, end)
-        function = CFunction(programs.translate(parsed, region, {}, True))
+        translated = programs.translate(parsed, region, {}, True)
+        function = CFunction.of(translated)
         schedule(function)
         symbol = _free(f"{region.name}_scheduled", taken)
         made = _Definition(function, symbol)

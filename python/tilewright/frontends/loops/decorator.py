@@ -13,152 +13,24 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 import tilewright as tw
 
 from ... import _core
-from ...base.errors import ArgumentError, ArgumentTypeError, DeclarationError, SubscriptError
-from .. import known_calls
-from ..dataflow import to_function
-from ..refusals import refuse
-from ..translated import TranslatedFunction
-from ..tree import Expression, Program
-from .checks import Checks, FactError, OutsideError
-from .definitions import find_webs
-from .facts import value_of
-from .functions import Loops
-from .signatures import Signature, alike, signature_of
-from .sources import Source
-from .translation import Translated, Translation
+from ...base.errors import ArgumentTypeError, DeclarationError
+from .. import constants, kept
+
+if TYPE_CHECKING:
+    from ..translated import TranslatedFunction
+    from ..tree import Program
+    from .functions import Loops
+    from .kernels import Kernel
+    from .signatures import Signature
 
 __all__ = ["LoopFunction", "jit"]
-
-
-class _Kernel:
-    """A function translated for a signature."""
-
-    def __init__(
-        self, translated: Translated, values: dict[str, Any], options: dict[str, Any]
-    ) -> None:
-        self.translated = translated
-        self.checks = Checks(translated.program)
-        self.checks(values)
-        self.region = self.checks.region(values)
-        context = translated.program.context
-        if self.region is not None:
-            context = (*context, self.region)
-        self.program: Program = replace(translated.program, context=context)
-        self.function: TranslatedFunction = to_function(self.program, **options)
-
-    def holds(self, values: dict[str, Any]) -> bool:
-        """Whether it is for such sizes, and the constants that it was made with are today's."""
-        try:
-            self.checks(values)
-        except OutsideError:
-            return False  # one that lets subscripts count from the end may do
-        except FactError as error:
-            if error.place in self.translated.cases:
-                return False
-            raise ArgumentError(error.plain, error.location) from None
-        if self.region is not None and not value_of(self.region, values):
-            return False
-        return self.has_its_constants()
-
-    def has_its_constants(self) -> bool:
-        """Whether the constants that it was made with are today's."""
-        for lookup, name, value in self.translated.constants:
-            try:
-                found = lookup(name)
-            except NameError:
-                return False
-            if found is not value and not _equal(found, value):
-                return False
-        return True
-
-    def arrays_for(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The program's arguments, in order: those of the call, and memory for what it returns."""
-        given = {}
-        for name in self.program.arguments:
-            value = values.get(name)
-            if value is None:
-                array = self.program.arrays[name]
-                shape = tuple(_size(each, values) for each in array.shape)
-                value = np.zeros(shape, array.dtype)
-            given[name] = value
-        for name in self.translated.contiguous:
-            if name in values and not values[name].flags.c_contiguous:
-                raise ArgumentError(
-                    f"{self.program.name}(): {name} is given another shape in the function, so its "
-                    "elements must lie without gaps; pass np.ascontiguousarray of it"
-                )
-        return given
-
-    def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
-        given = self.arrays_for(values)
-        self.function(**given, **threads)
-        return _returned(self.translated, given)
-
-    def remember(
-        self,
-        door: _core.KnownCalls,
-        given: tuple[Any, ...],
-        signature: Signature,
-        values: dict[str, Any],
-    ) -> None:
-        """Lets calls like this one come here without Python."""
-        contiguous = self.translated.contiguous
-        is_general = self.function.knows_sizes and (
-            self.region is not None or not self.checks.wrong
-        )
-        arguments, origins = alike(signature, values, contiguous, is_general)
-        constants = [
-            place
-            for lookup, name, value in self.translated.constants
-            for place in lookup.__self__.places(name)
-        ]
-        results = self.translated.results
-        known_calls.remember(
-            door,
-            given,
-            arguments,
-            self.function,
-            origins,
-            constants,
-            None
-            if results is None
-            else [(each.array, each.kind is not None and each.kind.weak) for each in results],
-            self.translated.is_tuple,
-        )
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if type(a) is not type(b) or isinstance(a, np.ndarray):
-        return False
-    try:
-        return bool(a == b) and (not isinstance(a, float) or np.signbit(a) == np.signbit(b))
-    except Exception:  # an object of the person's own: whatever its comparison raises
-        return False
-
-
-def _size(extent: Expression, values: dict[str, Any]) -> int:
-    return int(value_of(extent, values))
-
-
-def _returned(translated: Translated, given: dict[str, Any]) -> Any:
-    if translated.results is None:
-        return None
-    parts = []
-    for result in translated.results:
-        array = given[result.array]
-        if result.kind is None:
-            parts.append(array)
-        else:
-            parts.append(array.item() if result.kind.weak else array[()])
-    return tuple(parts) if translated.is_tuple else parts[0]
 
 
 class LoopFunction(_core.KnownCalls):
@@ -182,27 +54,78 @@ class LoopFunction(_core.KnownCalls):
         functools.update_wrapper(self, function)
         self.py_func = function
         self._options = options
-        self.__tilewright_loops__ = Loops(function)
+        self._loops: Loops | None = None
         self._signature = inspect.signature(function)
-        self._kernels: dict[Signature, list[_Kernel]] = {}
+        self._made: dict[Signature, list[Kernel]] = {}
+        self._unmade: list[Callable[[], list[Any]]] = []  # arguments of kept kernels
         self._lock = threading.RLock()
-        _check_definition(self.__tilewright_loops__.source)
+        text = constants.text_of(function)
+        key = kept.identity("Python loops", text, np.__version__) if text else ""
+        self._keeper = kept.Keeper(
+            self, key, options, lambda said: constants.resolved(function, said)
+        )
+        self._check_definition(key)
         parameters = self._signature.parameters.values()
         if all(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters):
             defaults = [(each.default is not each.empty, each.default) for each in parameters]
             self._describe([each.name for each in parameters], defaults)
+
+    def _check_definition(self, key: str) -> None:
+        """Refuses what is wrong whatever the arguments are; asked once for a text."""
+        if key and kept.load(f"{key}\ndefinition") is True:
+            return
+        from .kernels import check_definition
+
+        check_definition(self.__tilewright_loops__.source)
+        if key:
+            kept.store(f"{key}\ndefinition", True)
+
+    @property
+    def __tilewright_loops__(self) -> Loops:
+        """What other translations need of the function."""
+        if self._loops is None:
+            from .functions import Loops
+
+            self._loops = Loops(self.py_func)
+        return self._loops
 
     def _call_anew(self, /, *arguments: Any, **keywords: Any) -> Any:
         """Runs the function on the caller's arrays, of a call like none before."""
         threads = {}
         if "threads" in keywords and "threads" not in self._signature.parameters:
             threads["threads"] = keywords.pop("threads")
+        from .signatures import signature_of
+
         given = self._named(arguments, keywords)
         signature, values = signature_of(self.__name__, given)
         kernel = self._kernel(signature, values)
         results = kernel(values, threads)
         kernel.remember(self, tuple(given.values()), signature, values)
+        if kernel.function.function._version() == kernel.version:
+            self._keeper.keep_latest(lambda: kernel.constants(self.__tilewright_loops__))
         return results
+
+    def _ask_kept(self) -> bool:
+        """Whether there are calls now that were kept."""
+        return self._keeper.take()
+
+    def _function_of(self, /, *given: Any) -> Any:
+        """The function that such a call runs: a kept kernel of it has failed."""
+        return self._kernel(*self._bound(given, {})).function.function
+
+    def _note_kept(self, /, *given: Any) -> None:
+        """A call that was kept was made: what else is asked of the function is about such calls."""
+        self._unmade.append(_likeness(given))
+
+    @property
+    def _kernels(self) -> dict[Signature, list[Kernel]]:
+        """The kernels of the calls that were made, to be scheduled."""
+        self._keeper.forget()
+        while self._unmade:
+            with self._lock:
+                if self._unmade:
+                    self._kernel(*self._bound(tuple(self._unmade.pop(0)()), {}))
+        return self._made
 
     def _named(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -215,43 +138,29 @@ class LoopFunction(_core.KnownCalls):
     def _bound(
         self, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> tuple[Signature, dict[str, Any]]:
+        from .signatures import signature_of
+
         return signature_of(self.__name__, self._named(arguments, keywords))
 
-    def _kernel(self, signature: Signature, values: dict[str, Any]) -> _Kernel:
-        for kernel in self._kernels.get(signature, ()):
+    def _kernel(self, signature: Signature, values: dict[str, Any]) -> Kernel:
+        for kernel in self._made.get(signature, ()):
             if kernel.holds(values):
                 return kernel
+        from .kernels import made_kernel
+
         with self._lock:  # threads that come together make one kernel
-            for kernel in self._kernels.get(signature, ()):
+            for kernel in self._made.get(signature, ()):
                 if kernel.holds(values):
                     return kernel
-            kernel = self._made(signature, values)
-            self._kernels.setdefault(signature, []).append(kernel)
+            kernel = made_kernel(self.__tilewright_loops__, signature, values, self._options)
+            self._keeper.made()
+            self._made.setdefault(signature, []).append(kernel)
         return kernel
-
-    def _made(self, signature: Signature, values: dict[str, Any]) -> _Kernel:
-        """A new kernel; subscripts that turn out to be below 0 count from the end."""
-        wrapping: set[Any] = set()
-        residues: dict[Any, int] = {}
-        while True:
-            translation = Translation(self.__name__)
-            translation.wrapping = wrapping
-            translation.residues = residues
-            translated = translation.run(self.__tilewright_loops__, signature)
-            try:
-                return _Kernel(translated, values, self._options)
-            except OutsideError as error:
-                if error.place in wrapping:
-                    raise SubscriptError(error.plain, error.location) from None
-                wrapping.add(error.place)
-            except FactError as error:
-                residue = residues.get(error.place, 0) + 1
-                if residue >= translation.cases.get(error.place, 0):
-                    raise ArgumentError(error.plain, error.location) from None
-                residues[error.place] = residue
 
     def translate(self, *arguments: Any, **keywords: Any) -> Program:
         """The statement tree of the function for such arguments; nothing is compiled."""
+        from .translation import Translation
+
         signature, _ = self._bound(arguments, keywords)
         return Translation(self.__name__).run(self.__tilewright_loops__, signature).program
 
@@ -264,6 +173,7 @@ class LoopFunction(_core.KnownCalls):
         Returns:
             what `tw.function` gives, in place on the caller's arrays.
         """
+        self._keeper.forget()
         return self._kernel(*self._bound(arguments, keywords)).function
 
     def tune(
@@ -285,6 +195,7 @@ class LoopFunction(_core.KnownCalls):
         self, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> tuple[TranslatedFunction, list[Any]]:
         """The kernel for such arguments, and its own."""
+        self._keeper.forget()
         signature, values = self._bound(arguments, keywords)
         kernel = self._kernel(signature, values)
         return kernel.function, list(kernel.arrays_for(values).values())
@@ -330,6 +241,8 @@ class LoopFunction(_core.KnownCalls):
 
     def __getattr__(self, name: str) -> Any:
         """Everything else that the only kernel has, such as `auto_schedule`."""
+        from ..translated import TranslatedFunction
+
         if name.startswith("_") or not (
             hasattr(TranslatedFunction, name) or hasattr(tw.Function, name)
         ):
@@ -351,21 +264,40 @@ class LoopFunction(_core.KnownCalls):
         return f"<tw.jit function {self.__name__}, {len(self.signatures)} signatures>"
 
 
+def _likeness(given: tuple[Any, ...]) -> Callable[[], list[Any]]:
+    """What makes arguments of the same types, shapes and layouts, the elements of whose arrays are
+    nobody's."""
+    firsts: dict[tuple[Any, ...], int] = {}
+    said: list[Any] = []
+    for at, value in enumerate(given):
+        if type(value) is not np.ndarray:
+            said.append((None, value))
+            continue
+        layout = value.dtype, value.shape, value.strides
+        first = firsts.setdefault((value.__array_interface__["data"][0], layout), at)
+        said.append((layout, first if value.size else at))
+
+    def make() -> list[Any]:
+        made: list[Any] = []
+        for at, (layout, value) in enumerate(said):
+            made.append(value if layout is None else made[value] if value < at else _array(*layout))
+        return made
+
+    return make
+
+
+def _array(dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    first = -sum(each for each in reach if each < 0)
+    memory = np.zeros(first + sum(each for each in reach if each > 0) + dtype.itemsize, np.uint8)
+    made: np.ndarray = np.ndarray(shape, dtype, memory.data, first, strides)
+    return made
+
+
 def _again(function: types.FunctionType, options: dict[str, Any]) -> LoopFunction:
     return LoopFunction(function, options)
-
-
-def _check_definition(source: Source) -> None:
-    """What is wrong whatever the arguments are."""
-    arguments = source.tree.args
-    for star in (arguments.vararg, arguments.kwarg):
-        if star is not None:
-            refuse(
-                source.location(star),
-                "a variable number of arguments has no translation",
-                "name the arguments",
-            )
-    find_webs(source.tree)
 
 
 _core.answer_known_calls(LoopFunction)

@@ -6,7 +6,7 @@ import builtins
 import types
 from typing import Any
 
-from ..known_calls import Constant
+from ..constants import Constant, places_of
 from .local_functions import without_local_functions
 from .sources import Source, read_source
 
@@ -38,14 +38,7 @@ class Loops:
 
     def places(self, name: str) -> list[Constant]:
         """Where `lookup` finds such a name now."""
-        code, names = self.function.__code__, self.function.__globals__
-        if name in code.co_freevars and self.function.__closure__ is not None:
-            cell = self.function.__closure__[code.co_freevars.index(name)]
-            return [Constant(cell, None, cell.cell_contents)]
-        if name in names:
-            return [Constant(names, name, names[name])]
-        own = vars(builtins)
-        return [Constant(names, name, None, False), Constant(own, name, own[name])]
+        return places_of(self.function, name)
 
 
 class ModuleNames:

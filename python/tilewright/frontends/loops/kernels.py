@@ -1,0 +1,191 @@
+"""The kernels of a function with loops: translated for a signature, and called with its values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ...base.errors import ArgumentError, SubscriptError
+from .. import constants, known_calls
+from ..dataflow import to_function
+from ..refusals import refuse
+from ..translated import TranslatedFunction
+from ..tree import Expression, Program
+from .checks import Checks, FactError, OutsideError
+from .definitions import find_webs
+from .facts import value_of
+from .functions import Loops
+from .signatures import Signature, alike
+from .sources import Source
+from .translation import Translated, Translation
+
+__all__ = ["Kernel", "check_definition", "made_kernel"]
+
+
+class Kernel:
+    """A function translated for a signature."""
+
+    def __init__(
+        self, translated: Translated, values: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        self.translated = translated
+        self.checks = Checks(translated.program)
+        self.checks(values)
+        self.region = self.checks.region(values)
+        context = translated.program.context
+        if self.region is not None:
+            context = (*context, self.region)
+        self.program: Program = replace(translated.program, context=context)
+        self.function: TranslatedFunction = to_function(self.program, **options)
+        self.version = self.function.function._version()  # of the program's order
+
+    def holds(self, values: dict[str, Any]) -> bool:
+        """Whether it is for such sizes, and the constants that it was made with are today's."""
+        try:
+            self.checks(values)
+        except OutsideError:
+            return False  # one that lets subscripts count from the end may do
+        except FactError as error:
+            if error.place in self.translated.cases:
+                return False
+            raise ArgumentError(error.plain, error.location) from None
+        if self.region is not None and not value_of(self.region, values):
+            return False
+        return self.has_its_constants()
+
+    def has_its_constants(self) -> bool:
+        """Whether the constants that it was made with are today's."""
+        for lookup, name, value in self.translated.constants:
+            try:
+                found = lookup(name)
+            except NameError:
+                return False
+            if found is not value and not _equal(found, value):
+                return False
+        return True
+
+    def arrays_for(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The program's arguments, in order: those of the call, and memory for what it returns."""
+        given = {}
+        for name in self.program.arguments:
+            value = values.get(name)
+            if value is None:
+                array = self.program.arrays[name]
+                shape = tuple(_size(each, values) for each in array.shape)
+                value = np.zeros(shape, array.dtype)
+            given[name] = value
+        for name in self.translated.contiguous:
+            if name in values and not values[name].flags.c_contiguous:
+                raise ArgumentError(
+                    f"{self.program.name}(): {name} is given another shape in the function, so its "
+                    "elements must lie without gaps; pass np.ascontiguousarray of it"
+                )
+        return given
+
+    def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
+        given = self.arrays_for(values)
+        self.function(**given, **threads)
+        return _returned(self.translated, given)
+
+    def remember(
+        self,
+        door: _core.KnownCalls,
+        given: tuple[Any, ...],
+        signature: Signature,
+        values: dict[str, Any],
+    ) -> None:
+        """Lets calls like this one come here without Python."""
+        contiguous = self.translated.contiguous
+        is_general = self.function.knows_sizes and (
+            self.region is not None or not self.checks.wrong
+        )
+        arguments, origins = alike(signature, values, contiguous, is_general)
+        places = [
+            place
+            for lookup, name, value in self.translated.constants
+            for place in lookup.__self__.places(name)
+        ]
+        results = self.translated.results
+        known_calls.remember(
+            door,
+            given,
+            arguments,
+            self.function,
+            origins,
+            places,
+            None
+            if results is None
+            else [(each.array, each.kind is not None and each.kind.weak) for each in results],
+            self.translated.is_tuple,
+        )
+
+    def constants(self, loops: Loops) -> list[Any] | None:
+        """The constants that it was made with, in plain values (`..constants`)."""
+        used = [(lookup.__self__, name, value) for lookup, name, value in self.translated.constants]
+        return constants.described(loops.function, used)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if type(a) is not type(b) or isinstance(a, np.ndarray):
+        return False
+    try:
+        return bool(a == b) and (not isinstance(a, float) or np.signbit(a) == np.signbit(b))
+    except Exception:  # an object of the person's own: whatever its comparison raises
+        return False
+
+
+def _size(extent: Expression, values: dict[str, Any]) -> int:
+    return int(value_of(extent, values))
+
+
+def _returned(translated: Translated, given: dict[str, Any]) -> Any:
+    if translated.results is None:
+        return None
+    parts = []
+    for result in translated.results:
+        array = given[result.array]
+        if result.kind is None:
+            parts.append(array)
+        else:
+            parts.append(array.item() if result.kind.weak else array[()])
+    return tuple(parts) if translated.is_tuple else parts[0]
+
+
+def made_kernel(
+    loops: Loops, signature: Signature, values: dict[str, Any], options: dict[str, Any]
+) -> Kernel:
+    """A new kernel; subscripts that turn out to be below 0 count from the end."""
+    wrapping: set[Any] = set()
+    residues: dict[Any, int] = {}
+    while True:
+        translation = Translation(loops.name)
+        translation.wrapping = wrapping
+        translation.residues = residues
+        translated = translation.run(loops, signature)
+        try:
+            return Kernel(translated, values, options)
+        except OutsideError as error:
+            if error.place in wrapping:
+                raise SubscriptError(error.plain, error.location) from None
+            wrapping.add(error.place)
+        except FactError as error:
+            residue = residues.get(error.place, 0) + 1
+            if residue >= translation.cases.get(error.place, 0):
+                raise ArgumentError(error.plain, error.location) from None
+            residues[error.place] = residue
+
+
+def check_definition(source: Source) -> None:
+    """What is wrong whatever the arguments are."""
+    arguments = source.tree.args
+    for star in (arguments.vararg, arguments.kwarg):
+        if star is not None:
+            refuse(
+                source.location(star),
+                "a variable number of arguments has no translation",
+                "name the arguments",
+            )
+    find_webs(source.tree)

@@ -390,7 +390,7 @@ void bind_functions(py::module_ &module) {
       py::arg("object"));
   module.def("answer_vectorcalls", &answer_vectorcalls, py::arg("type"));
   module.def("prepare_call", &prepare_call, py::arg("function"), py::arg("arguments"),
-             py::arg("changing"), py::arg("outputs"));
+             py::arg("changing"), py::arg("outputs"), py::arg("lines") = py::list());
   module.def("computation_identity", &identity, py::arg("computation"));
   module.def(
       "schedule_text",

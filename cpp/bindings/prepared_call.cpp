@@ -6,6 +6,7 @@
 #include "bindings/signals.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace tilewright {
@@ -29,6 +30,10 @@ struct GeneralCall {
     for (const py::object &value : prepared.values) {
       values.push_back(value.ptr());
     }
+    for (const PreparedCall::Sliding &one : prepared.sliding) {
+      parts.push_back(one.part());
+      values[one.argument] = parts.back().ptr();
+    }
     out = py::tuple(prepared.outputs.size());
     for (size_t i = 0; i < prepared.outputs.size(); ++i) {
       out[i] = prepared.outputs[i];
@@ -49,6 +54,7 @@ struct GeneralCall {
   }
 
   llvm::SmallVector<PyObject *, 32> values;
+  std::vector<py::object> parts;
   py::tuple out;
 };
 
@@ -59,16 +65,58 @@ PyObject *run_prepared(PyObject *self, PyObject *const *given, Py_ssize_t count)
       throw py::type_error("this call takes " + std::to_string(prepared.changing.size()) +
                            " arrays, got " + std::to_string(count));
     }
+    for (const PreparedCall::Sliding &one : prepared.sliding) {
+      one.make_room();
+    }
     if (!prepared.kernel->call_again(prepared, given)) {
       const GeneralCall general(prepared, given);
       prepared.kernel->call(general.arguments(prepared));
       prepared.kernel->remember(prepared, given);
     }
+    for (const PreparedCall::Sliding &one : prepared.sliding) {
+      one.move_on();
+    }
     return py::none().release().ptr();
   });
 }
 
+PreparedCall::Sliding sliding_of(const py::tuple &given, size_t argument) {
+  PreparedCall::Sliding one;
+  one.argument = argument;
+  one.line = py::array(given[1]);
+  one.places = py::array(given[2]);
+  auto *places = static_cast<std::int64_t *>(one.places.mutable_data());
+  const auto side = given[3].cast<size_t>();
+  one.now = places + side;
+  one.next = places + (1 - side);
+  one.rows = given[4].cast<std::int64_t>();
+  one.kept = given[5].cast<std::int64_t>();
+  one.moves = given[6].cast<std::int64_t>();
+  one.room = one.line.shape(0);
+  one.bytes = one.line.strides(0);
+  if (one.rows > one.room || one.kept > one.rows || one.moves + one.kept > one.rows) {
+    throw py::value_error("a line has too few rows");
+  }
+  return one;
+}
+
 } // namespace
+
+char *PreparedCall::Sliding::data() const {
+  return static_cast<char *>(const_cast<void *>(line.data())) + *now * bytes;
+}
+
+py::object PreparedCall::Sliding::part() const {
+  return line[py::slice(static_cast<py::ssize_t>(*now), static_cast<py::ssize_t>(*now + rows), 1)];
+}
+
+void PreparedCall::Sliding::make_room() const {
+  if (*now + rows > room) {
+    char *front = data() - *now * bytes;
+    std::memmove(front, data(), static_cast<size_t>(kept * bytes));
+    *now = 0;
+  }
+}
 
 bool KernelFunction::call_again(const PreparedCall &prepared, PyObject *const *given) {
   scheduled_->require_no_transaction();
@@ -92,6 +140,9 @@ bool KernelFunction::call_again(const PreparedCall &prepared, PyObject *const *g
       return false;
     }
     data[one.argument] = fields.data;
+  }
+  for (const PreparedCall::Sliding &one : prepared.sliding) {
+    data[one.argument] = one.data();
   }
   for (const PreparedCall::Changing &one : prepared.changing) {
     const size_t own = one.argument;
@@ -153,7 +204,8 @@ void KernelFunction::remember(PreparedCall &prepared, PyObject *const *given) {
 }
 
 py::object prepare_call(const py::object &function, const py::dict &arguments,
-                        const std::vector<std::string> &changing, const py::tuple &outputs) {
+                        const std::vector<std::string> &changing, const py::tuple &outputs,
+                        const py::list &lines) {
   auto prepared = std::make_unique<PreparedCall>();
   prepared->function = function;
   prepared->kernel = function.cast<KernelFunction *>();
@@ -169,7 +221,7 @@ py::object prepare_call(const py::object &function, const py::dict &arguments,
     }
     prepared->values.push_back(std::move(value));
   }
-  for (const std::string &name : changing) {
+  const auto place_of = [&](const std::string &name) {
     const auto found = std::find_if(
         expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(prepared->positional),
         [&](const ArrayArgument &one) { return one.name == name; });
@@ -177,7 +229,15 @@ py::object prepare_call(const py::object &function, const py::dict &arguments,
     if (place == prepared->positional) {
       throw py::value_error("the function has no input " + name);
     }
+    return place;
+  };
+  for (const std::string &name : changing) {
+    const size_t place = place_of(name);
     prepared->changing.push_back({place, place, {}});
+  }
+  for (const py::handle line : lines) {
+    const auto given = py::reinterpret_borrow<py::tuple>(line);
+    prepared->sliding.push_back(sliding_of(given, place_of(given[0].cast<std::string>())));
   }
   const size_t count = expected.size() - prepared->positional;
   if (outputs.size() > count) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Finite", "Past", "Port", "Texts"]
+__all__ = ["Finite", "Line", "Port", "Ring", "Texts"]
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,45 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Past:
-    """What is kept of a stream: a member ``[copies][length]`` of the state. Of two copies, one is read and
-    one written; one alone is changed where it is."""
+class Ring:
+    """Rows of a stream that are changed where they are: a member of the state."""
 
     member: str
     c_type: str
     length: int
-    copies: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is kept of a stream, and behind it what is new: a member of the state, and another one that says
+    where what is kept begins.
+
+    Attributes:
+        stream: in Python.
+        kept: elements in front of the new ones.
+        room: for so many elements.
+        elements: numbers at each time.
+    """
+
+    member: str
+    stream: str
+    c_type: str
+    kept: int
+    room: int
+    elements: int
+
+    @property
+    def length(self) -> int:
+        return self.room * self.elements
+
+    @property
+    def place(self) -> str:
+        return f"{self.member}_place"
+
+    def at(self, place: str) -> str:
+        """A pointer."""
+        factor = f" * {self.elements}" if self.elements != 1 else ""
+        return f"s->{self.member} + {place}{factor}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +116,8 @@ class Texts:
     own: str
     inputs: list[Port]
     outputs: list[Port]
-    pasts: list[Past]
+    lines: list[Line]
+    rings: list[Ring]
     finite: list[Finite]
     counted: list[str]
     table: list[list[int]]
@@ -98,6 +130,10 @@ class Texts:
     call: list[str]
     opening: str
     waits: bool
+
+    @property
+    def pasts(self) -> list[Line | Ring]:
+        return [*self.lines, *self.rings]
 
     @property
     def upper(self) -> str:
@@ -131,10 +167,8 @@ class Texts:
 
     def _state(self) -> str:
         own, upper = self.own, self.upper
-        members = [
-            f"  {past.c_type} {past.member}[{past.copies}][{max(1, past.length)}];"
-            for past in self.pasts
-        ]
+        members = [f"  int64_t {line.place};" for line in self.lines]
+        members += [f"  {each.c_type} {each.member}[{max(1, each.length)}];" for each in self.pasts]
         for each in filter(lambda one: one.is_kept, self.finite):
             extent = "" if each.is_number else f"[{max(1, each.length)}]"
             members.append(f"  {each.c_type} {each.member}{extent};")
@@ -144,7 +178,6 @@ class Texts:
         return f"""typedef struct {{
   int64_t mark;    /* of a state that was initialized */
   int64_t ticks;   /* elements of {self.inputs[0].name} so far */
-  int64_t present; /* which of two pasts */
 {listed}
 }} {own}_state;
 
@@ -168,6 +201,11 @@ static int64_t {own}_first(int64_t before, int64_t after) {{
   return before > first ? before : first;
 }}
 """
+        more = f"""
+static int64_t {own}_more(int64_t before, int64_t after, int stream) {{
+  return {own}_known(after, stream) - {own}_known(before, stream);
+}}
+"""
         return f"""/* How many elements of {", ".join(self.counted)} are known after so many of {first},
    and how many more after {period}. */
 static const int64_t {own}_table[{period}][{number}] = {{
@@ -177,7 +215,7 @@ static const int64_t {own}_moves[{number}] = {{{", ".join(map(str, self.moves))}
 static int64_t {own}_known(int64_t ticks, int stream) {{
   return {own}_table[ticks % {period}][stream] + {own}_moves[stream] * (ticks / {period});
 }}
-{waits if self.waits else ""}
+{waits if self.waits else ""}{more if self.lines else ""}
 static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
   int64_t first = {own}_known(before, stream), last = {own}_known(after, stream);
   return (last > 0 ? last : 0) - (first > 0 ? first : 0);
@@ -190,13 +228,13 @@ static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
     # ---- functions ----
 
     def _reset(self, prototype: str) -> str:
-        zeros = [f"  memset(s->{past.member}, 0, sizeof s->{past.member});" for past in self.pasts]
+        zeros = [f"  memset(s->{each.member}, 0, sizeof s->{each.member});" for each in self.pasts]
         return _function(
             prototype,
             f"  {self.own}_state *s = state;",
             self._unless(f"{self.own}_is_ready(state)", "STATE"),
             "  s->ticks = 0;",
-            "  s->present = 0;",
+            *(f"  s->{line.place} = 0;" for line in self.lines),
             *zeros,
             f"  return {self.upper}_OK;",
         )
@@ -269,21 +307,38 @@ static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
             f"    int64_t length = count < {self.largest} ? count : {self.largest};",
             "    int64_t before = s->ticks, after = before + length;",
             *([f"    {self._scratch()}"] if self.call[:1] == ["&scratch"] else []),
+            *(text for line in self.lines for text in self._make_room(line)),
             f"    status = {own}_step({step});",
             f"    if (status != {upper}_OK) {{\n      return status;\n    }}",
             *self._moves_on(),
             "    s->ticks = after;",
-            "    s->present = 1 - s->present;",
             "    count -= length;",
             "  }",
             f"  return {upper}_OK;",
         )
+
+    def _more(self, line: Line) -> str:
+        """How many elements a step writes to a line."""
+        return f"{self.own}_more(before, after, {self.counted.index(line.stream)})"
+
+    def _make_room(self, line: Line) -> Iterator[str]:
+        """Moves what is kept to the front if the end is reached."""
+        moved = line.kept * line.elements
+        yield f"    if (s->{line.place} + {self._more(line)} > {line.room - line.kept}) {{"
+        yield (
+            f"      memmove(s->{line.member}, {line.at(f's->{line.place}')}, "
+            f"{moved} * sizeof *s->{line.member});"
+        )
+        yield f"      s->{line.place} = 0;"
+        yield "    }"
 
     def _scratch(self) -> str:
         return f"tw_scratch scratch = {{(char *)s->scratch, {self.scratch}, 0}};"
 
     def _moves_on(self) -> Iterator[str]:
         """After a step: where the next one reads and writes."""
+        for line in self.lines:
+            yield f"    s->{line.place} += {self._more(line)};"
         for port in self.inputs:
             number, of = port.rate
             elements = f"length * {number} / {of}" if port.rate != (1, 1) else "length"

@@ -23,7 +23,7 @@ from ..base.results import Result
 from ..export.exported_arguments import Argument
 from ..export.exporting import checked_symbol, linked_externs
 from ..export.source import SourceInterface
-from .c_functions import Finite, Past, Port, Texts
+from .c_functions import Finite, Line, Port, Ring, Texts
 from .c_kernel import C_BYTES, c_kernel, c_values, cases_of
 from .steps import Step
 
@@ -107,16 +107,14 @@ class _Source:
             self.opening = c_kernel(
                 step.opening.kernel, self.opened, f"{symbol.upper()}_", [c_values(sizes)]
             )
-        counted = list(dict.fromkeys([*step.own_times, *step.first_times, *outputs]))
+        counted = list(dict.fromkeys([*step.own_times, *step.first_times, *outputs, *step.lines]))
         begin, end = timing.counts(0), timing.counts(timing.period)
         texts = Texts(
             own=symbol,
             inputs=[self._port(name, name) for name in inputs],
             outputs=[self._port(name, f"{name}_out") for name in outputs],
-            pasts=[
-                *(self._past(name) for name in step.past),
-                *(self._ring(name) for name in step.rings),
-            ],
+            lines=[self._line(name, longest) for name in step.lines],
+            rings=[self._ring(name) for name in step.rings],
             finite=[*self._finite_arrays(inputs)],
             counted=counted,
             table=[
@@ -154,19 +152,31 @@ class _Source:
             rate=(rate.numerator, rate.denominator),
         )
 
-    def _past(self, stream: str) -> Past:
-        argument = self.arguments[f"{stream}_next"]
-        length = math.prod(self.step.past[stream][0])
-        return Past(f"{_core.c_identifier(stream)}_past", argument.c_type, length, 2)
+    def _line(self, stream: str, longest: int) -> Line:
+        """Room for what is kept twice, so that it is moved to the front once in so many elements, and for the
+        new elements of a step."""
+        timing, line = self.step.timing, self.step.lines[stream]
+        new = max(
+            timing.counts(begin + longest)[stream] - timing.counts(begin)[stream]
+            for begin in range(timing.period)
+        )
+        return Line(
+            member=f"{_core.c_identifier(stream)}_line",
+            stream=stream,
+            c_type=self.arguments[f"{stream}_line"].c_type,
+            kept=line.kept,
+            room=max(2 * line.kept, line.kept + new),
+            elements=math.prod(line.shape),
+        )
 
-    def _ring(self, stream: str) -> Past:
+    def _ring(self, stream: str) -> Ring:
         argument = self.arguments[f"{stream}_ring"]
         length = math.prod(self.step.rings[stream][0])
-        return Past(f"{_core.c_identifier(stream)}_ring", argument.c_type, length, 1)
+        return Ring(f"{_core.c_identifier(stream)}_ring", argument.c_type, length)
 
     def _finite_arrays(self, inputs: Sequence[str]) -> Iterator[Finite]:
         """Those that the kernel of a push reads, and those that only the opening does."""
-        known = {*inputs, *(f"{name}_past" for name in self.step.past)}
+        known = {*inputs, *(f"{name}_line" for name in self.step.lines)}
         known |= {f"{name}_ring" for name in self.step.rings}
         tables = {} if self.step.opening is None else self.step.opening.tables
         for name, argument in self.arguments.items():
@@ -236,17 +246,12 @@ class _Source:
         ]:
             if name == own:
                 return port.name
-        kept = [*self.step.past, *self.step.rings]
-        for stream, past in zip(kept, texts.pasts, strict=True):
-            if past.copies == 1 and name == f"{stream}_ring":
-                return f"s->{past.member}[0]"
-            if past.copies == 1:
-                continue
-            if name == f"{stream}_past":
-                value = f"s->{past.member}[s->present]"
-                return f"*{value}" if SourceInterface.is_number(self.arguments[name]) else value
-            if name == f"{stream}_next":
-                return f"s->{past.member}[1 - s->present]"
+        for line in texts.lines:
+            if name == f"{line.stream}_line":
+                return line.at(f"s->{line.place}")
+        for stream, ring in zip(self.step.rings, texts.rings, strict=True):
+            if name == f"{stream}_ring":
+                return f"s->{ring.member}"
         return f"s->given_{_core.c_identifier(name)}"
 
     # ---- files ----
@@ -328,10 +333,10 @@ class _Source:
 
 def _state_nbytes(texts: Texts) -> int:
     """At least the size of the structure, whatever the compiler puts between its members."""
-    sizes = [past.copies * C_BYTES[past.c_type] * max(1, past.length) for past in texts.pasts]
+    sizes = [C_BYTES[each.c_type] * max(1, each.length) for each in texts.pasts]
     kept = [each for each in texts.finite if each.is_kept]
     sizes += [C_BYTES[each.c_type] * max(1, each.length) for each in kept]
-    return 32 + sum(-(-size // 16) * 16 for size in [*sizes, texts.scratch])
+    return 32 + 8 * len(texts.lines) + sum(-(-size // 16) * 16 for size in [*sizes, texts.scratch])
 
 
 def _made(

@@ -1,8 +1,8 @@
 """Recurrences over time whose rows are changed where they are: buffers folded modulo a few rows.
 
-What is kept of a stream is copied in front of each chunk, and what later chunks need is copied out again.
-Of a wave equation that is the whole grid, twice for each push. Its rows are kept in a buffer
-of few rows instead, ``u[n, i]`` in ``u_ring[n % e, i]``, which the kernel reads and overwrites
+New elements of a stream are written behind earlier ones, so that a chunk of a wave equation touches memory for as
+many grids as it has elements. Its rows are kept in a buffer of few rows instead, ``u[n, i]`` in ``u_ring[n % e, i]``,
+which stays in the caches and which the kernel reads and overwrites
 (Leben and Tzanetakis, ACM TACO 16(3), 2019, section 5.2). Whoever reads such rows runs in the same loop over
 time. How few rows suffice is asked of the library's legality.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,11 +26,8 @@ __all__ = ["Order", "folded_streams", "rescheduled", "scheduled_with_rings"]
 
 _LANES = 8
 
-_LEAST = 256
-"""Fewer elements than these are copied."""
-
-_LEAST_ALONE = 2048
-"""Of a stream of single elements, such as a long delay line."""
+_LEAST = 128
+"""Rows of fewer elements are not folded: writing one behind the other costs nothing."""
 
 
 def _needs(name: str, timing: Timing) -> set[str]:
@@ -60,11 +58,8 @@ def folded_streams(
     handed out, and which are read at their own rate only."""
     found = []
     for name, box in boxes.items():
-        size = timing.kept[name]
-        for low, high in box:
-            size *= high - low
-        least = _LEAST if box else _LEAST_ALONE
-        if name in timing.inputs or name in outputs or size < least:
+        row = math.prod(high - low for low, high in box)
+        if name in timing.inputs or name in outputs or not timing.kept[name] or row < _LEAST:
             continue
         readers = [edge.reader for edge in timing.edges if edge.producer == name]
         same = all(timing.rates[reader] == timing.rates[name] for reader in readers)

@@ -7,7 +7,7 @@ from .steps import Program
 
 __all__ = ["check_names"]
 
-_OF_STREAMS = ("line", "past", "next", "ring", "out", "begin", "end", "first", "table")
+_OF_STREAMS = ("line", "new", "all", "ring", "out", "begin", "end", "first", "table")
 """What the kernel calls its arrays and times, behind the name of each stream and a line."""
 
 _OF_CALLS = frozenset({"out", "self", "zi"})

@@ -15,22 +15,30 @@ import numpy as np
 from .. import _core
 from .steps import Step
 
-__all__ = ["Memory", "Plan", "make_plan"]
+__all__ = ["Memory", "Plan", "make_plan", "new_rows"]
 
 Array = np.ndarray[Any, Any]
 
 
 class Memory:
-    """What a stream keeps between pushes: two copies (sides) of what is copied in front of each chunk,
-    of which one is read and one written, in turns; and one of what is changed where it is.
+    """What a stream keeps between pushes: lines, in which new elements are written behind what is kept, and
+    rows that are changed where they are.
+
+    What is kept of a line begins at its place. There are two of each, for two sides, of which one is where this
+    push begins and the other one where the next one does, in turns: a push that fails changes neither
+    what is kept nor where it is.
 
     Args:
         arrays: what is finite, given or computed when the stream was opened.
     """
 
     def __init__(self, step: Step, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-        kept = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.past.items()}
-        self.sides = (kept, {name: np.empty_like(array) for name, array in kept.items()})
+        self._lines = step.lines
+        self.lines = {
+            name: np.zeros((2 * line.kept, *line.shape), line.dtype)
+            for name, line in step.lines.items()
+        }
+        self.places = np.zeros((len(self.lines), 2), np.int64)
         self.rings = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.rings.items()}
         taken = {*step.kernel.inputs, *step.kernel.parameters}  # not all are read at all sizes
         self.given: dict[str, Any] = {
@@ -39,14 +47,69 @@ class Memory:
 
     def arrays(self, side: int) -> dict[str, Array]:
         """All that has to be known of the past."""
-        return {**self.sides[side], **self.rings}
+        kept = {
+            name: self.lines[name][place : place + self._lines[name].kept]
+            for name, place in zip(self.lines, self.places[:, side].tolist(), strict=True)
+        }
+        return {**kept, **self.rings}
 
     def load(self, arrays: dict[str, Array], side: int) -> None:
         for name, array in self.arrays(side).items():
             array[...] = arrays[name]
 
-    def nbytes(self, side: int) -> int:
-        return sum(array.nbytes for array in self.arrays(side).values())
+    def nbytes(self) -> int:
+        rings = sum(array.nbytes for array in self.rings.values())
+        return rings + sum(line.nbytes for line in self._lines.values())
+
+    def has_room(self, rows: Mapping[str, int]) -> bool:
+        """Whether lines are long enough for pushes of so many new rows."""
+        return all(
+            line.kept + rows[name] <= len(self.lines[name]) for name, line in self._lines.items()
+        )
+
+    def make_room(self, rows: Mapping[str, int], side: int) -> None:
+        """Longer lines. Plans that know the ones before are useless then."""
+        kept, longer = self.arrays(side), {}
+        for name, line in self._lines.items():
+            room = max(line.kept + rows[name], len(self.lines[name]))
+            longer[name] = np.zeros((room, *line.shape), line.dtype)
+            longer[name][: line.kept] = kept[name]
+        places = np.zeros_like(self.places)
+        # Without a call in between, no signal is heard before both are changed.
+        self.lines = longer
+        self.places = places
+
+    def parts(self, rows: Mapping[str, int], side: int) -> dict[str, Array]:
+        """The parts of lines that a push of so many new rows sees."""
+        found = {}
+        for number, (name, line) in enumerate(self._lines.items()):
+            place, array, seen = self.places[number, side], self.lines[name], line.kept + rows[name]
+            if place + seen > len(array):
+                front = np.zeros_like(array)
+                front[: line.kept] = array[place : place + line.kept]
+                # Without a call in between, no signal is heard before both are changed.
+                self.lines[name] = array = front
+                self.places[number, side] = place = 0
+            self.places[number, 1 - side] = place + rows[name]
+            found[f"{name}_line"] = array[place : place + seen]
+        return found
+
+    def moving(
+        self, rows: Mapping[str, int], side: int
+    ) -> list[tuple[str, Array, Array, int, int, int, int]]:
+        """The lines as prepared calls have them."""
+        return [
+            (
+                f"{name}_line",
+                self.lines[name],
+                self.places[number],
+                side,
+                line.kept + rows[name],
+                line.kept,
+                rows[name],
+            )
+            for number, (name, line) in enumerate(self._lines.items())
+        ]
 
 
 @dataclass
@@ -56,8 +119,8 @@ class Plan:
     Attributes:
         shapes: of the outputs.
         ticks: that pass.
-        arguments: of the kernel, without chunks and outputs, for each side of the memory.
-        kept: where what is kept goes, for each side.
+        arguments: of the kernel, without chunks, lines and outputs.
+        rows: how many new ones each line gets.
         phase: the first number of ticks at which they are.
         after: the phase behind it.
         moving: times that are told: (name, at this phase, by how much it grows in a period).
@@ -65,12 +128,12 @@ class Plan:
             none where times are told.
     """
 
-    __slots__ = ("after", "arguments", "calls", "kept", "moving", "phase", "shapes", "ticks")
+    __slots__ = ("after", "arguments", "calls", "moving", "phase", "rows", "shapes", "ticks")
 
     shapes: tuple[tuple[int, ...], ...]
     ticks: int
-    arguments: tuple[dict[str, Any], dict[str, Any]]
-    kept: tuple[tuple[Array, ...], tuple[Array, ...]]
+    arguments: dict[str, Any]
+    rows: dict[str, int]
     phase: int
     after: int
     moving: tuple[tuple[str, int, int], ...]
@@ -101,31 +164,42 @@ def output_shapes(
     )
 
 
-def make_plan(step: Step, memory: Memory, outputs: tuple[str, ...], phase: int, ticks: int) -> Plan:
-    """The plan of a push of so many ticks."""
+def new_rows(step: Step, begin: int, end: int) -> dict[str, int]:
+    """How many elements are written to each line."""
+    before, after = step.timing.counts(begin), step.timing.counts(end)
+    return {name: after[name] - before[name] for name in step.lines}
+
+
+def make_plan(
+    step: Step,
+    memory: Memory,
+    outputs: tuple[str, ...],
+    phase: int,
+    ticks: int,
+    rows: dict[str, int],
+) -> Plan:
+    """The plan of a push of so many ticks; `rows` are those of `new_rows`, for which there is room."""
     times = times_of(step, phase, phase + ticks)
-    arguments, kept = [], []
     moving: list[tuple[str, int, int]] = []
     if step.repeats.is_told and phase >= step.repeats.onset:
         later = times_of(step, phase + step.repeats.period, phase + step.repeats.period + ticks)
         moving = [(name, time, later[name] - time) for name, time in times.items()]
-    for side in (0, 1):
-        past = {f"{name}_past": array for name, array in memory.sides[side].items()}
-        rings = {f"{name}_ring": array for name, array in memory.rings.items()}
-        arguments.append({**memory.given, **times, **past, **rings})
-        kept.append(tuple(memory.sides[1 - side].values()))
+    rings = {f"{name}_ring": array for name, array in memory.rings.items()}
+    arguments = {**memory.given, **times, **rings}
     calls = None
     if not moving:
         first, second = (
-            _core.prepare_call(step.kernel, arguments[side], step.timing.inputs, kept[side])
+            _core.prepare_call(
+                step.kernel, arguments, step.timing.inputs, (), memory.moving(rows, side)
+            )
             for side in (0, 1)
         )
         calls = first, second
     return Plan(
         output_shapes(step, outputs, phase, phase + ticks),
         ticks,
-        (arguments[0], arguments[1]),
-        (kept[0], kept[1]),
+        arguments,
+        rows,
         phase,
         step.repeats.kind(phase + ticks),
         tuple(moving),

@@ -25,11 +25,13 @@ def reported(
     rows: list[tuple[str, ...]] = [("stream", "rate", "latency", "buffer", "kind", "bytes")]
     for name in timing.rates:
         late = str(timing.latency(name, step.collected)) if name in outputs else ""
-        nothing = (tuple(extent or 0 for extent in step.shapes[name]), step.types[name])
-        shape, dtype = step.rings.get(name) or step.past.get(name) or nothing
-        kind = "modulo" if name in step.rings else "copied" if name in step.past else "none"
+        shape, kind = tuple(extent or 0 for extent in step.shapes[name]), "none"
+        if name in step.rings:
+            shape, kind = step.rings[name][0], "modulo"
+        elif name in step.lines:
+            shape, kind = (step.lines[name].kept, *step.lines[name].shape), "sliding"
         buffer = " x ".join(map(str, shape))
-        size = math.prod(shape) * dtype.itemsize
+        size = math.prod(shape) * step.types[name].itemsize
         rows.append((name, str(timing.rates[name]), late, buffer, kind, str(size)))
     ticks = math.lcm(timing.period, step.collected)
     period = ", ".join(f"{int(timing.rates[name] * ticks)} of {name}" for name in inputs + outputs)

@@ -13,7 +13,7 @@ from ..base.checks import an_integer, described, made_by
 from ..base.display import Text
 from ..base.errors import ArgumentError, ArgumentTypeError, TilewrightError
 from ..functions.functions import Function
-from .plans import Memory, Plan, make_plan, output_shapes
+from .plans import Memory, Plan, make_plan, new_rows, output_shapes
 from .reports import reported
 from .steps import Step
 from .waiting import Waiting
@@ -117,7 +117,7 @@ class Stream:
     @property
     def state_nbytes(self) -> int:
         """Bytes of what is kept from one call to the next; what no call changes is not counted."""
-        return self._memory.nbytes(self._side) + self._waiting.nbytes
+        return self._memory.nbytes() + self._waiting.nbytes
 
     @property
     def pushed(self) -> dict[str, int]:
@@ -226,9 +226,12 @@ class Stream:
         plan = self._plans.get(key)
         if plan is None:
             ticks = self._elapsed(chunks)
-            plan = make_plan(self._step, self._memory, self._outputs, self._phase, ticks)
-            if len(self._plans) >= _PLANS:
+            rows = new_rows(self._step, self._phase, self._phase + ticks)
+            if len(self._plans) >= _PLANS or not self._memory.has_room(rows):
                 self._plans.clear()
+            if not self._memory.has_room(rows):
+                self._memory.make_room(rows, self._side)
+            plan = make_plan(self._step, self._memory, self._outputs, self._phase, ticks, rows)
             self._plans[key] = plan
         return plan
 
@@ -265,14 +268,14 @@ class Stream:
         if plan.calls is not None:
             self._call(plan, plan.calls[self._side], *chunks, *results)
             return
-        arguments = plan.arguments[self._side].copy()
+        arguments = {**plan.arguments, **self._memory.parts(plan.rows, self._side)}
         for name, chunk in zip(self._inputs, chunks, strict=True):
             arguments[name] = chunk
         self._tell(plan, arguments)
         ticks = self._ticks + plan.ticks
         phase = self._kind(ticks)
         try:
-            self._kernel(**arguments, out=results + plan.kept[self._side])
+            self._kernel(**arguments, out=results)
             self._side = 1 - self._side
             self._ticks = ticks
             self._phase = phase

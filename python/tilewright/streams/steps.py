@@ -1,13 +1,15 @@
 """The kernel that a stream program runs for each chunk: an ordinary function of the library.
 
 Its computations keep their own times n, which begin anywhere: of each stream, the elements from
-`begin` to `end` are computed, and in front of them lie those that earlier calls have left. What later
-calls need is handed out again. So any number of elements can be pushed at once, and each is computed
-from the same expression, whatever the cut.
+`begin` to `end` are computed. Those that later calls need are written behind those that earlier calls have
+left, in an array of the caller, the *line* of the stream, of which the kernel sees the part from the first
+element that it reads to the last one that it computes. So any number of elements can be pushed at once, each is
+computed from the same expression, whatever the cut, and nothing that is old is touched.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +23,7 @@ from ..functions.functions import Function
 from ..language.expressions import Expression, as_dtype, select
 from ..language.inputs import input as array_input
 from ..language.names import Iterator, Parameter
+from ..schedule.buffers import Buffer
 from ..schedule.computations import Computation, computation, view
 from .declarations import declaration_number
 from .folding import Order, folded_streams, rescheduled, scheduled_with_rings
@@ -99,12 +102,35 @@ def gather(
     )
 
 
+@dataclass(frozen=True)
+class Line:
+    """Elements of a stream one behind the other, time first.
+
+    Attributes:
+        kept: so many elements in front of the new ones are read.
+        shape: of the elements at one time.
+    """
+
+    kept: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Of what is kept."""
+        return self.kept * self.row_nbytes
+
+    @property
+    def row_nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
 @dataclass
 class Step:
     """The kernel for known sizes.
 
     Attributes:
-        past: what is copied in front of a chunk, a shape and a type; the arguments ``<name>_past``.
+        lines: where new elements are written behind earlier ones, as the arguments ``<name>_line``.
         rings: what is changed where it is, a shape and a type; the arguments ``<name>_ring``.
         types: of the elements of each stream.
         shapes: of a chunk of each stream, None for the time.
@@ -119,7 +145,7 @@ class Step:
     kernel: Function
     timing: Timing
     streams: dict[str, Streamed]
-    past: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+    lines: dict[str, Line]
     rings: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
     types: dict[str, np.dtype[Any]]
     shapes: dict[str, tuple[int | None, ...]]
@@ -151,7 +177,8 @@ class _Times:
         names = [f"{name}_{end}" for name in self.own for end in ("begin", "end")]
         names += [f"{name}_first" for name in self.first] + list(sizes)
         known = [*self._known(), *(f"{name} = {value}" for name, value in sizes.items())]
-        self.constraint = f"[{', '.join(names)}] -> {{ : {' and '.join(known)} }}"
+        self.declared = f"[{', '.join(names)}]"
+        self.constraint = f"{self.declared} -> {{ : {' and '.join(known)} }}"
 
     def _known(self) -> list[str]:
         known = [f"0 <= {self.reference}_begin"]
@@ -184,6 +211,9 @@ class _Times:
             return Parameter(f"{name}_{which}", self.constraint)
         reference = Parameter(f"{self.reference}_{which}", self.constraint)
         return int(self.timing.rates[name]) * reference + offset
+
+    def first_text(self, name: str) -> str:
+        return f"{name}_first" if name in self.first else self.text(name, "begin")
 
     def first_output(self, name: str) -> Expression:
         """The first element that is handed out: none comes before 0."""
@@ -221,8 +251,8 @@ class _Maker:
         outputs = [output.name for output in program.outputs]
         self.times = _Times(self.timing, outputs, sizes)
         self.boxes = {name: _box(one, sizes) for name, one in self.streams.items()}
+        self.outputs = tuple(outputs)
         self.lines: dict[str, Computation] = {}
-        self.past: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
         self.types = {
             name: np.dtype(as_dtype(one.handle.type).dtype) for name, one in self.streams.items()
         }
@@ -261,13 +291,18 @@ class _Maker:
     def _subscripts(self, name: str, time: Any) -> list[Any]:
         """Coordinates in an array whose other dimensions begin at 0."""
         stream = self.streams[name]
-        others = [one for d, one in enumerate(self._iterators(name)) if d != stream.axis]
-        shifted: list[Any] = [
+        shifted = self._others(name)
+        shifted.insert(stream.axis, time)
+        return shifted
+
+    def _others(self, name: str) -> list[Any]:
+        """The coordinates but for the time, from 0 on."""
+        axis = self.streams[name].axis
+        others = [one for d, one in enumerate(self._iterators(name)) if d != axis]
+        return [
             one - low if low else one
             for one, (low, _) in zip(others, self.boxes[name], strict=True)
         ]
-        shifted.insert(stream.axis, time)
-        return shifted
 
     def _ranges(self, name: str, first: Any) -> dict[Any, Any]:
         stream = self.streams[name]
@@ -277,42 +312,64 @@ class _Maker:
             for d, own in enumerate(self._iterators(name))
         }
 
-    def declare(self, name: str) -> None:
-        """The stream from the first element that is kept to the last one."""
-        begin, kept = self.times.value(name, "begin"), self.timing.kept[name]
-        dtype = as_dtype(self.streams[name].handle.type)
-        # Memory begins at the first element, so there is one in front even of an empty chunk.
-        ranges = self._ranges(name, begin - max(1, kept))
-        if name in self.rings:
-            rows = self.rings[name]
-            ring = array_input(f"{name}_ring", self.shape(name, rows), dtype)
-            new = computation(name, self._ranges(name, begin), None, dtype=dtype)
-            time = self._iterators(name)[self.streams[name].axis]
-            before = ring[tuple(self._subscripts(name, time % rows))]
-            here = new[tuple(self._iterators(name))]
-            self.new[name] = new
-            self.lines[name] = view(f"{name}_line", ranges, select(time < begin, before, here))
-            return
-        line = name if name not in self.inputs else f"{name}_line"
-        self.lines[name] = self.new[name] = computation(line, ranges, None, dtype=dtype)
-        if kept:
-            self.past[name] = (tuple(self.shape(name, kept)), self.types[name])
-
-    def define(self, name: str) -> None:
-        stream, times, line = self.streams[name], self.times, self.new[name]
-        begin, end = times.value(name, "begin"), times.value(name, "end")
+    def _line(self, name: str) -> Line | None:
+        """Where elements that later calls need are written; None of rows in place, and where none are."""
         kept = self.timing.kept[name]
-        time = self._iterators(name)[stream.axis]
-        dtype = as_dtype(stream.handle.type)
-        if name in self.past:
-            past = array_input(f"{name}_past", self.shape(name, kept), dtype)
-            line.define(time < begin, past[tuple(self._subscripts(name, time - begin + kept))])
-        elif name not in self.rings:
-            line.define(time < begin, self.types[name].type(0).item())
+        if not kept or name in self.rings:
+            return None
+        shape = tuple(high - low for low, high in self.boxes[name])
+        return Line(kept, shape, self.types[name])
+
+    def _is_direct(self, name: str) -> bool:
+        """Whether what is computed lies in the array of an output. Of one that waits in the beginning not all
+        does, which only matters to others that read it."""
+        is_read = any(edge.producer == name for edge in self.timing.edges)
+        may_be = not self.timing.kept[name] and not (is_read and name in self.times.first)
+        return name in self.outputs and may_be
+
+    def _first(self, name: str) -> Expression:
+        """The first element that is computed."""
+        if self._is_direct(name):
+            return self.times.first_output(name)
+        return self.times.value(name, "begin")
+
+    def declare(self, name: str) -> None:
+        """The elements that are computed, and how they and earlier ones are read."""
+        begin, end = self.times.value(name, "begin"), self.times.value(name, "end")
+        dtype = as_dtype(self.streams[name].handle.type)
+        time = self._iterators(name)[self.streams[name].axis]
+        chunk = None
         if name in self.inputs:
             chunk = array_input(name, self.shape(name, end - begin), dtype)
-            line.define(time >= begin, chunk[tuple(self._subscripts(name, time - begin))])
+            pushed = chunk[tuple(self._subscripts(name, time - begin))]
+        line = self._line(name)
+        if chunk is not None and line is None:
+            self.lines[name] = view(f"{name}_line", self._ranges(name, begin), pushed)
             return
+        own = name if chunk is None else f"{name}_new"
+        new = computation(own, self._ranges(name, self._first(name)), None, dtype=dtype)
+        if chunk is not None:
+            new.define(None, pushed)
+        self.new[name] = self.lines[name] = new
+        if name in self.rings:
+            rows = self.rings[name]
+            earlier = array_input(f"{name}_ring", self.shape(name, rows), dtype)
+            before = earlier[tuple(self._subscripts(name, time % rows))]
+            kept = max(1, self.timing.kept[name])
+        elif line is not None:
+            kept = line.kept
+            earlier = array_input(f"{name}_line", [kept + end - begin, *line.shape], dtype)
+            before = earlier[tuple([time - begin + kept, *self._others(name)])]
+        else:
+            return
+        here = new[tuple(self._iterators(name))]
+        ranges = self._ranges(name, begin - kept)
+        self.lines[name] = view(f"{name}_all", ranges, select(time < begin, before, here))
+
+    def define(self, name: str) -> None:
+        if name in self.inputs:
+            return
+        stream, line = self.streams[name], self.new[name]
         handles = {other: one.handle for other, one in self.streams.items()}
         lines = [(handles[other], self.lines[other]._handle) for other in self.lines]
         direct = [(handles[other], self.new[other]._handle) for other in self.rings]
@@ -372,11 +429,13 @@ class _Maker:
         if kernel is None:
             self._declared({})
             kernel = _scheduled(self._kernel())
+        self._store(kernel)
+        lines = {name: line for name in self.streams if (line := self._line(name)) is not None}
         return Step(
             kernel,
             self.timing,
             self.streams,
-            self.past,
+            lines,
             {
                 name: (tuple(self.shape(name, e)), self.types[name])
                 for name, e in self.rings.items()
@@ -401,16 +460,43 @@ class _Maker:
 
     def _declared(self, rings: dict[str, int]) -> None:
         self.rings = rings
-        self.lines, self.new, self.past = {}, {}, {}
+        self.lines, self.new = {}, {}
         for name in self.streams:
             self.declare(name)
         for name in self.streams:
             self.define(name)
 
     def _kernel(self) -> Function:
-        results = [self._handed_out(output.name) for output in self.program.outputs]
-        results += [self._kept(name) for name in self.past]
-        return function(self.program.name, outputs=results)
+        return function(
+            self.program.name, outputs=[self._handed_out(name) for name in self.outputs]
+        )
+
+    def _store(self, kernel: Function) -> None:
+        """Says where new elements lie: in lines, in the arrays of outputs, or in memory of their own, which
+        begins with the first of them."""
+        with kernel.transaction():
+            for name, new in self.new.items():
+                if name in self.rings:
+                    continue
+                line = self._line(name)
+                iterators, axis = self.streams[name].handle.iterators, self.streams[name].axis
+                if line is not None:
+                    place = f"{iterators[axis]} - ({self.times.text(name, 'begin')}) + {line.kept}"
+                    places, array = [place, *self._places(name)], f"{name}_line"
+                elif self._is_direct(name):
+                    first = self.times.first_text(name)
+                    places, array = self._places(name), f"{name}_out"
+                    places.insert(axis, f"{iterators[axis]} - ({first})")
+                else:
+                    begin, end = self.times.value(name, "begin"), self.times.value(name, "end")
+                    own = self._subscripts(name, self._iterators(name)[axis] - begin)
+                    memory = Buffer(name, self.shape(name, end - begin))
+                    kernel[new.name].store_in(memory[tuple(own)])
+                    continue
+                kernel[new.name].set_access(
+                    f"{self.times.declared} -> {{ {new.name}[{', '.join(iterators)}] -> "
+                    f"{array}[{', '.join(places)}] }}"
+                )
 
     def _folded(self, names: tuple[str, ...]) -> Function | None:
         """The kernel with buffers of few rows; None where there is none to make or none is legal."""
@@ -447,38 +533,32 @@ class _Maker:
                 return kernel
         return self._time_first(rows)[0]
 
+    def _places(self, name: str) -> list[str]:
+        """`_others` as isl's text."""
+        iterators, axis = self.streams[name].handle.iterators, self.streams[name].axis
+        others = [one for d, one in enumerate(iterators) if d != axis]
+        return [f"{own} - {low}" for own, (low, _) in zip(others, self.boxes[name], strict=True)]
+
     def _access(self, name: str) -> str:
         handle, axis = self.streams[name].handle, self.streams[name].axis
-        places = [
-            f"{own} - {low}"
-            for own, (low, _) in zip(
-                [one for d, one in enumerate(handle.iterators) if d != axis],
-                self.boxes[name],
-                strict=True,
-            )
-        ]
+        places = self._places(name)
         places.insert(axis, f"{handle.iterators[axis]} mod {self.rings[name]}")
         own = f"{name}[{', '.join(handle.iterators)}]"
         return f"{{ {own} -> {name}_ring[{', '.join(places)}] }}"
 
     def _handed_out(self, name: str) -> Computation:
-        first, end = self.times.first_output(name), self.times.value(name, "end")
-        return self._copied(name, f"{name}_out", end - first, first)
-
-    def _kept(self, name: str) -> Computation:
-        kept = self.timing.kept[name]
-        return self._copied(name, f"{name}_next", kept, self.times.value(name, "end") - kept)
-
-    def _copied(self, name: str, copy: str, extent: Any, first: Any) -> Computation:
-        axis = self.streams[name].axis
+        """The elements of an output from 0 on, as its array has them."""
+        axis, first = self.streams[name].axis, self.times.first_output(name)
         ranges: dict[Any, Any] = {}
         subscripts: list[Any] = []
         boxes = iter(self.boxes[name])
         for d, own in enumerate(self._iterators(name)):
             low, high = (0, 0) if d == axis else next(boxes)
-            ranges[own] = extent if d == axis else high - low
+            ranges[own] = self.times.value(name, "end") - first if d == axis else high - low
             subscripts.append(own + first if d == axis else own + low)
-        return computation(copy, ranges, self.lines[name][tuple(subscripts)])
+        shown = self.lines[name][tuple(subscripts)]
+        declared = view if self._is_direct(name) else computation
+        return declared(f"{name}_out", ranges, shown)
 
 
 def _scheduled(kernel: Function) -> Function:

@@ -5,7 +5,7 @@
 A case is a program of several arrays of int64 (so that every order of additions gives the same bits): one
 after the other reads earlier ones at other rates, with delays, ahead of time, at neighbours in a grid, and
 itself; some say how their values depend on the time. It runs with random cuts, clones and pickles, with rows
-in place or copied, in random periods. Inadmissible programs are admissible ones with one defect, whose
+in place or sliding, in random periods. Inadmissible programs are admissible ones with one defect, whose
 refusal has to be for that defect.
 """
 
@@ -257,12 +257,12 @@ def check(seed: int, in_place: bool = False) -> str:
     """Runs a case; says which kind it was. Raises AssertionError where anything is wrong."""
     rng = random.Random(seed)
     case = drawn_in_place(rng) if in_place else drawn(rng)
-    least = folding._LEAST, folding._LEAST_ALONE
-    folding._LEAST = folding._LEAST_ALONE = 1 if case.in_place else 2**30
+    least = folding._LEAST
+    folding._LEAST = 1 if case.in_place else 2**30
     try:
         return _checked(case, rng, seed, not in_place)
     finally:
-        folding._LEAST, folding._LEAST_ALONE = least
+        folding._LEAST = least
 
 
 def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) -> str:
@@ -323,7 +323,7 @@ def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) 
             values, np.array(exact, np.int64).reshape(values.shape), err_msg=f"c{number}"
         )
         _nothing_is_held_back(number, own, range(len(values), ends[number]), element)
-    return f"{'in place' if folded else 'copied'}{', periods' if command else ''}"
+    return f"{'in place' if folded else 'sliding'}{', periods' if command else ''}"
 
 
 def _nothing_is_held_back(

@@ -74,7 +74,7 @@ def test_taps_and_channels() -> None:
         np.testing.assert_allclose(whole[:, channel], exact, rtol=1e-5)
     s = k.stream(h=taps, C=2)
     rows = [line.split() for line in s.report().splitlines()]
-    assert ["x", "1", "16", "x", "2", "copied", "128"] in rows
+    assert ["x", "1", "16", "x", "2", "sliding", "128"] in rows
 
 
 def test_rates() -> None:

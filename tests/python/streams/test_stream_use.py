@@ -400,8 +400,8 @@ def test_names_that_kernels_and_methods_have() -> None:
         ({"array": "self"}, "an input named self, which is an argument"),
         ({"size": "zi"}, "a size named zi, which is an argument"),
         (
-            {"array": "x_past"},
-            "an input named x_past, which is what its kernel calls something of x",
+            {"array": "x_new"},
+            "an input named x_new, which is what its kernel calls something of x",
         ),
         ({"given": "x_line"}, "a computation named x_line, which is what its kernel calls"),
         ({"size": "x_end"}, "a size named x_end, which is what its kernel calls something of x"),

@@ -1,0 +1,85 @@
+"""Lines: new elements are written behind earlier ones, and nothing else is touched."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+n = tw.iter("n")
+DELAY = 1000
+
+
+def delayed(told: bool = False) -> tw.StreamFunction:
+    """``y[n] = x[n - DELAY] + y[n - 2]``, and the time itself if that is to be told."""
+    x = tw.stream("x", tw.int64)
+    y = tw.computation("y", {n: tw.forever}, None, dtype=tw.int64)
+    value = tw.select(n >= DELAY, x[n - DELAY], 0) + tw.select(n >= 2, y[n - 2], 0)
+    y.define(None, value + tw.cast(n, tw.int64) if told else value)
+    return tw.stream_function("delayed", outputs=[y])
+
+
+def expected(x: np.ndarray, told: bool = False) -> np.ndarray:
+    y = np.zeros_like(x)
+    for k in range(len(x)):
+        y[k] = (x[k - DELAY] if k >= DELAY else 0) + (y[k - 2] if k >= 2 else 0) + told * k
+    return y
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_push_writes_its_own_elements_only(told: bool) -> None:
+    x = np.random.default_rng(0).integers(-9, 9, 5 * DELAY)
+    s, out = delayed(told).stream(), np.empty(7, np.int64)
+    found, moved, lines = [], 0, None
+    for begin in range(0, len(x) - 6, 7):
+        line = s._memory.lines["x"]
+        before = line.copy()
+        s.push(x[begin : begin + 7], out=out)
+        found.append(out.copy())
+        after = s._memory.lines["x"]
+        changed = np.count_nonzero(before != after) if len(before) == len(after) else len(after)
+        moved += changed > 7
+        lines = after
+    assert lines is not None and len(lines) <= 2 * DELAY + 7
+    assert moved <= 5  # to the front: once for so many elements as are kept
+    whole = np.concatenate(found)
+    np.testing.assert_array_equal(whole, expected(x, told)[: len(whole)])
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_lines_grow_with_chunks_and_states_go_on(told: bool) -> None:
+    x = np.random.default_rng(1).integers(-9, 9, 6000)
+    cuts = [0, 1, 1, 1500, 1501, 3900, 3900, 3999, 4200, 5999, 6000]
+    s: Any = delayed(told).stream()
+    found = []
+    for begin, end in itertools.pairwise(cuts):
+        copies = [s.clone(), pickle.loads(pickle.dumps(s))]
+        found.append(s.push(x[begin:end]))
+        for copy in copies:
+            np.testing.assert_array_equal(copy.push(x[begin:end]), found[-1])
+        s = copies[begin % 2] if begin % 3 else s
+    np.testing.assert_array_equal(np.concatenate(found), expected(x, told))
+    assert s.state_nbytes == 8 * (DELAY + 2)
+    s.reset()
+    np.testing.assert_array_equal(s.push(x), expected(x, told))
+
+
+def test_what_is_refused_moves_nothing_on() -> None:
+    """A subscript from data that is outside: the kernel stops midway."""
+    x = tw.stream("x", tw.int64)
+    y = tw.computation("y", {n: tw.forever}, None, dtype=tw.int64)
+    table = tw.input("table", [4], tw.int64)
+    y.define(None, table[x[n]] + tw.select(n >= 3, y[n - 3], 0))
+    s = tw.stream_function("looked_up", outputs=[y]).stream(table=np.arange(4) + 10)
+    first = s.push(np.array([0, 1, 2, 3]))
+    for _ in range(3):
+        with pytest.raises(IndexError):
+            s.push(np.array([1, 1, 4]))
+    more = s.push(np.array([3, 2, 1]))
+    np.testing.assert_array_equal(first, [10, 11, 12, 23])
+    np.testing.assert_array_equal(more, [13 + 11, 12 + 12, 11 + 23])

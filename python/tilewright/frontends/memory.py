@@ -165,7 +165,13 @@ class _Builder:
         self.listed = f"[{', '.join(scanned.parameters.values())}] -> "
         self.program = _core.MemoryProgram(f"{self.listed}{{ : {context} }}")
         everything: list[ScannedStatement | ScannedKill] = [*scanned.statements, *scanned.kills]
-        self.depth = max([len(one.times) for one in everything], default=0)
+        self.depth = max(
+            [
+                len(one.times) + (len(one.terms) if isinstance(one, ScannedStatement) else 0)
+                for one in everything
+            ],
+            default=0,
+        )
         self.count = 0
         self.times: dict[str, str] = {}
         self.references: dict[str, dict[tuple[str, str], str]] = {}
@@ -196,6 +202,8 @@ class _Builder:
         self.statement(one.name, one.iterators, set_text(start, one.constraints), one.times, False)
         place = ", ".join(str(subscript) for subscript in one.subscripts)
         self.access(start, one.target.array, place, "must write", ())
+        if one.terms:
+            start = self.terms(one)
         expressions = [(one.value, one.scope), *((g.condition, g.scope) for g in one.guards)]
         reads = [found for value, scope in expressions for found in references_of(value, scope)]
         if one.guards:
@@ -212,16 +220,27 @@ class _Builder:
             for (array, elements), conditions in found.items()
         }
 
+    def terms(self, one: ScannedStatement) -> str:
+        """Who reads what the terms of a statement are made of, when the statement runs."""
+        name = self.scanned.taken.take(f"{one.name}_terms")
+        start = tuple_text(name, one.reading)
+        inside = [*one.constraints, *one.of_terms]
+        self.statement(name, one.reading, set_text(start, inside), one.times, False)
+        times = ["0", *one.times, *one.terms]
+        padded = [*times, *["0"] * (self.depth + 1 - len(times))]
+        self.times[one.name] = _named_times(one.name, one.reading, padded)
+        return start
+
     def computed_read(self, one: ScannedStatement, read: tree.Read) -> None:
         """All elements that the read may mean, as they are when the statement runs."""
         found = self.computed.setdefault(one.name, {})
         if plain(read) in found:
             return
         array = self.scanned.program.arrays[read.array]
-        taken = {iterator: iterator for iterator in one.iterators} | dict(one.scope.variables)
+        taken = {iterator: iterator for iterator in one.reading} | dict(one.scope.variables)
         elements: dict[int, str] = {}
         places = []
-        inside = list(one.constraints)
+        inside = [*one.constraints, *one.of_terms]
         for axis, subscript in enumerate(read.subscripts):
             place = affine_of(subscript, one.scope)
             if place is None:
@@ -231,7 +250,7 @@ class _Builder:
                 inside.append(f"0 <= {name} < {extent}")
             places.append(elements.get(axis) or str(place))
         name = self.scanned.taken.take(f"{self.scanned.names[read.array]}_at_{one.name}")
-        iterators = [*one.iterators, *elements.values()]
+        iterators = [*one.reading, *elements.values()]
         start = tuple_text(name, iterators)
         self.statement(name, iterators, set_text(start, inside), one.times, False)
         reference = self.access(start, read.array, ", ".join(places), "read", ())

@@ -68,6 +68,7 @@ class ScannedStatement:
         scope: what names mean in its expressions.
         elements: those of the iterators that go over elements of the target, where data decide
             which of them is written.
+        terms: the iterators of the terms, where the value is a `Reduce`, and what holds of them.
     """
 
     name: str
@@ -81,6 +82,13 @@ class ScannedStatement:
     scope: Scope
     location: tree.Location
     elements: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    of_terms: tuple[str, ...] = ()
+
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The iterators of what the value reads."""
+        return (*self.iterators, *self.terms)
 
 
 @dataclass(frozen=True)
@@ -216,7 +224,15 @@ class _Scanner:
     def assign(self, statement: tree.Assign, place: _Place) -> None:
         scope = self.scope(place)
         subscripts = [affine_of(subscript, scope) for subscript in statement.target.subscripts]
-        if self.is_chosen(statement.target, scope):
+        terms: tuple[str, ...] = ()
+        of_terms: tuple[str, ...] = ()
+        if isinstance(statement.value, tree.Reduce):
+            made = self.terms(statement.value, scope)
+            if made is None or place.guards or self.is_chosen(statement.target, scope):
+                self.block(one_by_one(statement), place)
+                return
+            scope, terms, of_terms = made
+        elif self.is_chosen(statement.target, scope):
             self.element(statement, place)
             return
         self.result.statements.append(
@@ -231,11 +247,30 @@ class _Scanner:
                 place.guards,
                 scope,
                 statement.location,
+                (),
+                terms,
+                of_terms,
             )
         )
         self.note_value(statement, place, scope)
         if statement.label in self.since:
             self.whole.add(self.since[statement.label])
+
+    def terms(
+        self, reduce: tree.Reduce, scope: Scope
+    ) -> tuple[Scope, tuple[str, ...], tuple[str, ...]] | None:
+        """What names mean in the terms, their iterators and constraints; None if not affine."""
+        constraints = []
+        variables = dict(scope.variables)
+        for iterator, extent in zip(reduce.iterators, reduce.extents, strict=True):
+            stop = affine_of(extent, scope)
+            if stop is None:
+                return None
+            name = free_name(iterator.name, variables)
+            variables[iterator.name] = name
+            constraints.append(f"0 <= {name} < {stop}")
+        names = tuple(variables[iterator.name] for iterator in reduce.iterators)
+        return Scope(variables, scope.known), names, tuple(constraints)
 
     def is_chosen(self, target: tree.Read, scope: Scope) -> bool:
         """Whether the statement goes over elements, of which one is written."""
@@ -440,6 +475,28 @@ class _Scanner:
                 place.times,
             )
         )
+
+
+def one_by_one(statement: tree.Assign) -> tuple[tree.Statement, ...]:
+    """An assignment of a `Reduce` as loops that combine its terms in order."""
+    reduce, target, where = statement.value, statement.target, statement.location
+    assert isinstance(reduce, tree.Reduce)
+    combined = tree.Operation(reduce.operation, (target, reduce.term), reduce.dtype, where)
+    made: tree.Statement = tree.Assign(target, combined, f"{statement.label}_terms", where)
+    zero = tree.Literal(0, INDEX)
+    first: tree.Expression | None = reduce.initial
+    if first is None:  # the first term, for which the loops combine it with itself
+        zeros = {iterator.name: zero for iterator in reduce.iterators}
+
+        def at_zero(part: tree.Expression) -> tree.Expression:
+            if isinstance(part, tree.Variable) and part.name in zeros:
+                return zeros[part.name]
+            return with_parts(part, at_zero)
+
+        first = at_zero(reduce.term)
+    for iterator, extent in reversed(list(zip(reduce.iterators, reduce.extents, strict=True))):
+        made = tree.For(iterator, zero, extent, 1, (made,), iterator.name, where)
+    return tree.Assign(target, first, statement.label, where), made
 
 
 def _is_at(read: tree.Read, elements: Mapping[str, tree.Expression]) -> bool:

@@ -34,6 +34,7 @@ __all__ = [
     "Part",
     "Program",
     "Read",
+    "Reduce",
     "Return",
     "Select",
     "Statement",
@@ -126,7 +127,28 @@ class Call:
     location: Location
 
 
-Expression = Literal | Variable | Read | Operation | Convert | Select | Call
+@dataclass(frozen=True)
+class Reduce:
+    """The terms of all iterations of some loops as one value, combined in any order: `np.sum`, `@`.
+
+    It is the whole value of an assignment, to an element that no term reads.
+
+    Attributes:
+        operation: "+", "*", "minimum", "maximum", "&" or "|".
+        iterators, extents: of the loops, outermost first; each begins at 0. Nothing else has their names.
+        initial: the value of no terms; None where there always are some.
+    """
+
+    operation: str
+    iterators: tuple[Variable, ...]
+    extents: tuple[Expression, ...]
+    term: Expression
+    initial: Literal | None
+    dtype: np.dtype
+    location: Location
+
+
+Expression = Literal | Variable | Read | Operation | Convert | Select | Call | Reduce
 
 
 @dataclass(frozen=True)
@@ -288,6 +310,8 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
             return (expression.condition, expression.if_true, expression.if_false)
         case Call():
             return expression.arguments
+        case Reduce():
+            return (*expression.extents, expression.term)
     return ()
 
 

@@ -52,7 +52,7 @@ class _Kernel:
         if self.region is not None:
             context = (*context, self.region)
         self.program: Program = replace(translated.program, context=context)
-        self.function: TranslatedFunction = to_function(self.program, **options)
+        self.function: TranslatedFunction = to_function(self.program, keeps_order=False, **options)
 
     def holds(self, values: dict[str, Any]) -> bool:
         """Whether it is for such sizes, and the constants that it was made with are today's."""

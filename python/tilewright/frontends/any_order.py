@@ -8,7 +8,7 @@ as for functions that were declared. All others begin with the order of the prog
 from __future__ import annotations
 
 from .memory import Memory
-from .scan import Scanned
+from .scanned import Scanned
 
 __all__ = ["is_free"]
 
@@ -25,6 +25,8 @@ def is_free(scanned: Scanned, memory: Memory) -> bool:
     for one in scanned.statements:
         if len(one.iterators) > len(arrays[one.target.array].shape) or one.elements:
             return False
+    if any(block.ranges for block in scanned.blocks):
+        return False
     return not _needs_itself(_needs(scanned, memory))
 
 
@@ -40,6 +42,16 @@ def _needs(scanned: Scanned, memory: Memory) -> dict[str, set[str]]:
             for source in memory.sources(reference, one.name)
             if source.kind == "written"
         }
+    for block in scanned.blocks:
+        copies = {name for name, _, _ in block.reads}
+        for name in copies:
+            (reference,) = memory.references[name].values()
+            needs[name] = {
+                source.name
+                for source in memory.sources(reference, name)
+                if source.kind == "written"
+            }
+        needs.update({name: copies for name, _ in block.writes})
     return needs
 
 

@@ -19,12 +19,14 @@ from ..base.source import located_at
 from . import in_place, tree
 from .affine import Affine, Scope, affine_of
 from .any_order import is_free
+from .blocks import Blocks
 from .control import without_jumps
 from .fills import half_written, with_fills
 from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
 from .observers import without_old_values
 from .refusals import line_of, refuse
-from .scan import BoundsOfData, Scanned, ScannedStatement, plain, scan
+from .scan import BoundsOfData, plain, scan
+from .scanned import Scanned, ScannedBlock, ScannedStatement
 from .snapshots import with_snapshots
 from .translated import TranslatedFunction
 from .values import Translator, affine_expression
@@ -155,9 +157,16 @@ class _Maker:
                 self.declare_input(name)
         for statement in self.scanned.statements:
             self.declare(statement)
+        blocks = Blocks(self.scanned, self.extents, self.variables(self.scope))
+        for block in self.scanned.blocks:
+            domains = {name: self.domain(name, block) for name, _, _ in block.reads}
+            self.computations.update(blocks.declare(block, domains))
         for statement in self.scanned.statements:
             with located_at(line_of(statement.location)):
                 self.define(statement)
+        for block in self.scanned.blocks:
+            for name, array, _ in block.reads:
+                self.copy(name, array)
         found = [self.output(array, name) for array, name in [*self.memory.results.items()]]
         outputs = [output for output in found if output is not None]
         if not outputs:
@@ -224,6 +233,16 @@ class _Maker:
         if one.guards:
             value = self.guarded(one, value, read)
         self.computations[one.name].define(None, value)
+
+    def domain(self, name: str, block: ScannedBlock) -> str:
+        """Of a copy that a block reads."""
+        elements, inside = self.memory.domains[name]
+        return self.listed(set_text(elements, [*inside, *self.context]))
+
+    def copy(self, name: str, array: str) -> None:
+        """The copy of an array, or of what is there of it."""
+        (reference,) = self.memory.references[name].values()
+        self.computations[name].define(None, self.sources(array, reference, name))
 
     def guarded(self, one: ScannedStatement, value: tw.Expression, read: Any) -> tw.Expression:
         """The value where the guards hold, and what was there where they do not."""
@@ -389,12 +408,24 @@ class _Maker:
             }
             in_place.any_order(made, places)
             return
-        times = "; ".join(self.memory.times[name] for name in there)
+        made_by = {name: block.name for block in self.scanned.blocks for name, _ in block.writes}
+        timed = dict.fromkeys(made_by.get(name, name) for name in there)
+        times = "; ".join(self.memory.times[name] for name in timed)
         with made.transaction():
             made.set_schedule(self.listed(f"{{ {times} }}"))
             for one in self.scanned.statements:
                 if one.name in there:
                     self.store(made, one)
+            for block in self.scanned.blocks:
+                for name, array in block.writes:
+                    if name in there:
+                        axes = [f"{name}_{axis}" for axis in range(len(self.arrays[array].shape))]
+                        self.store_again(made, name, self.arrays[array], axes)
+                for name, array, _ in block.reads:
+                    if name in there:
+                        own = self.computations[name].iterators[len(block.iterators) :]
+                        axes = [iterator.name for iterator in own]
+                        self.store_again(made, name, self.arrays[array], axes)
             for array, name in self.memory.results.items():
                 made[name].store_in(self.place_of_result(array, name))
         self.is_ordered = True
@@ -458,6 +489,10 @@ class _Maker:
     def place_of_result(self, array: str, name: str) -> str:
         elements = box_text(self.arrays[array], {}, self.scope, name)[1]
         return tuple_text(self.scanned.names[array], elements)
+
+    def store_again(self, made: tw.Function, name: str, array: tree.Array, axes: list[str]) -> None:
+        """What a call takes or makes: each time in the same place."""
+        made[name].store_in(tw.Buffer(f"{name}_whole", self.extents(array)), axes)
 
     def store(self, made: tw.Function, one: ScannedStatement) -> None:
         array = self.arrays[one.target.array]

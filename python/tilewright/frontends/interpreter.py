@@ -162,6 +162,9 @@ class _Run:
             case tree.If():
                 holds = self.value(statement.condition)
                 self.block(statement.body if holds else statement.otherwise)
+            case tree.Block():
+                given = [self.arrays[name].copy() for name in statement.reads]
+                statement.function(*given, *(self.arrays[name] for name in statement.writes))
             case tree.Break() | tree.Continue() | tree.Return():
                 raise _Left(type(statement))
 

@@ -62,15 +62,20 @@ std::vector<Command> stores_of(const Mapping &mapping, const Nests &nests,
   for (const std::string &name : group) {
     shared = std::min(shared, nests.shared(group.front(), name));
   }
+  const size_t results = (**mapping.function().find(group.front())).iterators.size();
+  const std::vector<NestLoop> &first = nests.times(group.front()).loops;
+  while (shared > 0 && group.size() == 1 && first[shared - 1].iterator.value_or(0) >= results) {
+    --shared; // terms are added to one scalar
+  }
   std::vector<Command> stores;
   const std::string buffer = mapping.storage(group.front()).buffer + "_of_" + group.front();
   for (const std::string &name : group) {
     const std::vector<NestLoop> &loops = nests.times(name).loops;
-    if (shared == 0 || !loops[shared - 1].iterator) {
-      return {};
+    const std::vector<std::string> &iterators = (**mapping.function().find(name)).iterators;
+    if (shared == 0 || loops[shared - 1].iterator.value_or(iterators.size()) >= iterators.size()) {
+      return {}; // a loop over terms adds to one scalar
     }
-    const std::string &iterator =
-        (**mapping.function().find(name)).iterators[*loops[shared - 1].iterator];
+    const std::string &iterator = iterators[*loops[shared - 1].iterator];
     stores.push_back({name, "store_in", {buffer + "[" + iterator + "]"}, {}});
   }
   return stores;

@@ -64,6 +64,7 @@ public:
     for (const size_t column : columns) {
       add_vector(column);
     }
+    add_terms_in_lanes();
     add_sums_at_once();
     return std::move(found_);
   }
@@ -299,11 +300,30 @@ private:
                       {}});
   }
 
+  /// A reduction whose terms lie side by side: each lane adds up some of them.
+  void add_terms_in_lanes() {
+    const NestTimes &times = nests_.times(part_.name);
+    if (!part_.is_reduction() || !part_.can_be_vector() || times.loops.empty()) {
+      return;
+    }
+    const std::optional<size_t> term = times.loops.back().iterator;
+    if (!term || *term < part_.shape.rank() || !part_.steps.side_by_side(*term) ||
+        part_.shape.extent(*term).value_or(part_.shape.lanes()) < part_.shape.lanes()) {
+      return;
+    }
+    found_.push_back({nests_,
+                      {command("vectorize", {loop(*term), part_.shape.lanes()})},
+                      loop(*term) + " is a vector loop of " + std::to_string(part_.shape.lanes()) +
+                          " iterations, each of whose lanes adds up its own terms",
+                      {}});
+  }
+
   /// Sums whose terms come one by one, several of them at once.
   void add_sums_at_once() {
     const NestTimes &times = nests_.times(part_.name);
-    if (!part_.can_be_vector() || times.loops.empty() || !times.loops.back().iterator ||
-        !is_term(*times.loops.back().iterator) || part_.shape.has_chosen()) {
+    if (!part_.can_be_vector() || part_.is_reduction() || times.loops.empty() ||
+        !times.loops.back().iterator || !is_term(*times.loops.back().iterator) ||
+        part_.shape.has_chosen()) {
       return;
     }
     for (size_t depth = times.loops.size() - 1; depth-- > 0;) {

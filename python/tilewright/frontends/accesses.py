@@ -15,7 +15,8 @@ from . import tree
 from .affine import Affine, Scope, affine_of
 from .control import without_jumps
 from .memory import references_of, set_text, tuple_text
-from .scan import Scanned, ScannedStatement, scan
+from .scan import scan
+from .scanned import Scanned, ScannedStatement
 
 __all__ = ["Access", "AccessRelations", "Summary", "access_relations", "context_of", "summary_of"]
 

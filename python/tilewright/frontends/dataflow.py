@@ -16,14 +16,17 @@ import tilewright as tw
 
 from .. import _core
 from ..base.source import located_at
-from . import tree
+from . import in_place, tree
 from .affine import Affine, Scope, affine_of
+from .any_order import is_free
+from .blocks import Blocks
 from .control import without_jumps
 from .fills import half_written, with_fills
 from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
 from .observers import without_old_values
 from .refusals import line_of, refuse
-from .scan import BoundsOfData, Scanned, ScannedStatement, plain, scan
+from .scan import BoundsOfData, plain, scan
+from .scanned import Scanned, ScannedBlock, ScannedStatement
 from .snapshots import with_snapshots
 from .translated import TranslatedFunction
 from .values import Translator, affine_expression
@@ -32,11 +35,14 @@ from .whiles import bounded
 __all__ = ["to_function"]
 
 
-def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
+def to_function(
+    program: tree.Program, keeps_order: bool = True, **options: Any
+) -> TranslatedFunction:
     """The function that a program is, in place on the caller's arrays.
 
     Args:
         program: what a door made of its language.
+        keeps_order: whether its schedule begins with the program's order even where any other will do.
         options: settings of `tw.function`, such as ``fast_math``.
 
     Raises:
@@ -44,7 +50,7 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
             its place in the program.
     """
     try:
-        return _function_of(program, options)
+        return _function_of(program, keeps_order, options)
     except tw.AnalysisLimitError as error:
         refuse(
             _place_in(program, error),
@@ -66,7 +72,9 @@ def _limit_text(error: tw.TilewrightError) -> str:
     return error.message.partition("; simplify")[0]
 
 
-def _function_of(program: tree.Program, options: dict[str, Any]) -> TranslatedFunction:
+def _function_of(
+    program: tree.Program, keeps_order: bool, options: dict[str, Any]
+) -> TranslatedFunction:
     scanned, straight, flags = _scanned(program)
     memory = memory_of(scanned)
     without_old = without_old_values(scanned, memory)
@@ -76,7 +84,7 @@ def _function_of(program: tree.Program, options: dict[str, Any]) -> TranslatedFu
         scanned = scan(straight, flags)
         memory = memory_of(scanned)
     again = _read_by_data(scanned, memory)
-    maker = _Maker(scanned, memory, flags)
+    maker = _Maker(scanned, memory, flags, keeps_order)
     try:
         return maker.function(program, options)
     except _NOT_LEGAL as error:
@@ -86,7 +94,7 @@ def _function_of(program: tree.Program, options: dict[str, Any]) -> TranslatedFu
     # version of all elements from each, there is one to read.
     straight, labels = with_snapshots(straight, again)
     scanned = scan(straight, flags, again, labels)
-    maker = _Maker(scanned, memory_of(scanned), flags)
+    maker = _Maker(scanned, memory_of(scanned), flags, keeps_order)
     try:
         return maker.function(program, options)
     except _NOT_LEGAL as error:
@@ -122,8 +130,12 @@ _FEW = 2
 class _Maker:
     """Makes Layer I of scanned statements and their dataflow."""
 
-    def __init__(self, scanned: Scanned, memory: Memory, flags: frozenset[str]) -> None:
+    def __init__(
+        self, scanned: Scanned, memory: Memory, flags: frozenset[str], keeps_order: bool
+    ) -> None:
         self.flags = flags
+        self.keeps_order = keeps_order
+        self.is_free = not keeps_order and is_free(scanned, memory)
         self.scanned = scanned
         self.is_ordered = False  # whether the function has the program's order
         self.memory = memory
@@ -145,9 +157,16 @@ class _Maker:
                 self.declare_input(name)
         for statement in self.scanned.statements:
             self.declare(statement)
+        blocks = Blocks(self.scanned, self.extents, self.variables(self.scope))
+        for block in self.scanned.blocks:
+            domains = {name: self.domain(name, block) for name, _, _ in block.reads}
+            self.computations.update(blocks.declare(block, domains))
         for statement in self.scanned.statements:
             with located_at(line_of(statement.location)):
                 self.define(statement)
+        for block in self.scanned.blocks:
+            for name, array, _ in block.reads:
+                self.copy(name, array)
         found = [self.output(array, name) for array, name in [*self.memory.results.items()]]
         outputs = [output for output in found if output is not None]
         if not outputs:
@@ -171,7 +190,12 @@ class _Maker:
         names = {**self.scanned.parameters, **self.scanned.names}
         asked = {id(condition) for _, condition in self.scanned.context}
         knows_sizes = all(id(condition) in asked for condition in source.context)
-        return TranslatedFunction(source, made, names, self.memory.results, statements, knows_sizes)
+        result = TranslatedFunction(
+            source, made, names, self.memory.results, statements, knows_sizes, self.is_free
+        )
+        if not (self.keeps_order or self.is_free):
+            result.better_nests()
+        return result
 
     # ---- Layer I ----
 
@@ -209,6 +233,16 @@ class _Maker:
         if one.guards:
             value = self.guarded(one, value, read)
         self.computations[one.name].define(None, value)
+
+    def domain(self, name: str, block: ScannedBlock) -> str:
+        """Of a copy that a block reads."""
+        elements, inside = self.memory.domains[name]
+        return self.listed(set_text(elements, [*inside, *self.context]))
+
+    def copy(self, name: str, array: str) -> None:
+        """The copy of an array, or of what is there of it."""
+        (reference,) = self.memory.references[name].values()
+        self.computations[name].define(None, self.sources(array, reference, name))
 
     def guarded(self, one: ScannedStatement, value: tw.Expression, read: Any) -> tw.Expression:
         """The value where the guards hold, and what was there where they do not."""
@@ -357,17 +391,43 @@ class _Maker:
         )
 
     def schedule(self, made: tw.Function) -> None:
-        """Sets the program's order, and stores everything in the program's arrays."""
+        """Sets the program's order, and stores everything in the program's arrays.
+
+        Of one that needs no order, what its arrays hold at the end is stored in them if it can be.
+        """
         there = made.computations
-        times = "; ".join(self.memory.times[name] for name in there)
+        if self.is_free:
+            places = {
+                array: [
+                    (one.name, self.place(one))
+                    for one in self.scanned.statements
+                    if one.name in there and one.target.array == array
+                ]
+                + [(name, self.place_of_result(array, name))]
+                for array, name in self.memory.results.items()
+            }
+            in_place.any_order(made, places)
+            return
+        made_by = {name: block.name for block in self.scanned.blocks for name, _ in block.writes}
+        timed = dict.fromkeys(made_by.get(name, name) for name in there)
+        times = "; ".join(self.memory.times[name] for name in timed)
         with made.transaction():
             made.set_schedule(self.listed(f"{{ {times} }}"))
             for one in self.scanned.statements:
                 if one.name in there:
                     self.store(made, one)
+            for block in self.scanned.blocks:
+                for name, array in block.writes:
+                    if name in there:
+                        axes = [f"{name}_{axis}" for axis in range(len(self.arrays[array].shape))]
+                        self.store_again(made, name, self.arrays[array], axes)
+                for name, array, _ in block.reads:
+                    if name in there:
+                        own = self.computations[name].iterators[len(block.iterators) :]
+                        axes = [iterator.name for iterator in own]
+                        self.store_again(made, name, self.arrays[array], axes)
             for array, name in self.memory.results.items():
-                elements = box_text(self.arrays[array], {}, self.scope, name)[1]
-                made[name].store_in(tuple_text(self.scanned.names[array], elements))
+                made[name].store_in(self.place_of_result(array, name))
         self.is_ordered = True
         for loop, name, statements in self.scanned.loops:
             inside = [statement for statement in statements if statement in there]
@@ -421,14 +481,26 @@ class _Maker:
         buffer = tw.Buffer(shown, [translate(count), *self.extents(array)])
         made[one].store_in(buffer, place)
 
+    def place(self, one: ScannedStatement) -> str:
+        """Where a statement writes, as text."""
+        subscripts = [str(subscript) for subscript in one.subscripts]
+        return tuple_text(self.scanned.names[one.target.array], subscripts)
+
+    def place_of_result(self, array: str, name: str) -> str:
+        elements = box_text(self.arrays[array], {}, self.scope, name)[1]
+        return tuple_text(self.scanned.names[array], elements)
+
+    def store_again(self, made: tw.Function, name: str, array: tree.Array, axes: list[str]) -> None:
+        """What a call takes or makes: each time in the same place."""
+        made[name].store_in(tw.Buffer(f"{name}_whole", self.extents(array)), axes)
+
     def store(self, made: tw.Function, one: ScannedStatement) -> None:
         array = self.arrays[one.target.array]
-        place = [str(subscript) for subscript in one.subscripts]
-        name = self.scanned.names[array.name]
         if array.local:
-            made[one.name].store_in(tw.Buffer(name, self.extents(array)), place)
+            buffer = tw.Buffer(self.scanned.names[array.name], self.extents(array))
+            made[one.name].store_in(buffer, [str(subscript) for subscript in one.subscripts])
         else:
-            made[one.name].store_in(tuple_text(name, place))
+            made[one.name].store_in(self.place(one))
 
 
 def _zero(array: tree.Array) -> tw.Expression:

@@ -23,7 +23,7 @@ import numpy as np
 
 from . import tree
 from .memory import Memory
-from .scan import Scanned
+from .scanned import Scanned
 
 __all__ = ["half_written", "with_fills"]
 

@@ -16,7 +16,7 @@ from .. import _core
 from ..base.notices import warn
 from ..schedule.kept_schedules import Found, load_found, store_found
 
-__all__ = ["Places", "auto_schedule", "keep_order", "places_of"]
+__all__ = ["Places", "any_order", "auto_schedule", "keep_order", "places_of"]
 
 #: By array: the computations that are stored in it, each with its place as text.
 Places = dict[str, list[tuple[str, str]]]
@@ -33,10 +33,33 @@ def places_of(function: tw.Function, arrays: Sequence[str]) -> Places:
     return found
 
 
+def any_order(
+    function: tw.Function, places: Mapping[str, Sequence[tuple[str, str]]]
+) -> tw.Schedule:
+    """Schedules a program that needs no order of its own, and stores in its arrays what is theirs.
+
+    Args:
+        function: without commands.
+        places: where the program stores what its arrays hold at the end.
+
+    Returns:
+        the schedule that the function has now.
+    """
+    key = f"any order\n{_core.automatic_key(function)}\n{places}"
+    known = load_found(key)
+    if known is None or not _takes(function, known.schedule):
+        function.auto_schedule()
+        for array in places:
+            _stored(function, places, [array])
+        store_found(key, Found(function.schedule, tuple(function.schedule.comments)))
+    return function.schedule
+
+
 def auto_schedule(
     function: tw.Function,
     program_order: tw.Schedule,
     places: Mapping[str, Sequence[tuple[str, str]]],
+    in_time: bool = True,
 ) -> None:
     """Better loops for a program, with its values stored where the program stores them.
 
@@ -48,23 +71,31 @@ def auto_schedule(
         function: its schedule is replaced.
         program_order: its schedule as the program has it.
         places: where the program stores what (see `places_of`).
+        in_time: whether tiles in time are looked for, which takes as long as all else.
     """
     order = tw.Schedule([*_core.facts(function), *program_order.commands])
-    key = f"in place\n{_core.automatic_key(function)}\n{order.commands}"
+    what = "in place" if in_time else "nests"
+    key = f"{what}\n{_core.automatic_key(function)}\n{order.commands}"
     known = load_found(key)
     if known is None or not _takes(function, known.schedule):
-        found = _found(function, order, places)
+        found = _found(function, order, places, in_time)
         store_found(key, Found(found, tuple(found.comments)))
 
 
 def _found(
-    function: tw.Function, order: tw.Schedule, places: Mapping[str, Sequence[tuple[str, str]]]
+    function: tw.Function,
+    order: tw.Schedule,
+    places: Mapping[str, Sequence[tuple[str, str]]],
+    in_time: bool,
 ) -> tw.Schedule:
     """Gives the function what is found, and says what it is."""
-    tiles = _time_tiles(function, places) if _core.may_have_time_tiles(function) else None
+    tiles = (
+        _time_tiles(function, places) if in_time and _core.may_have_time_tiles(function) else None
+    )
     if tiles is not None and _skewed(tiles) <= _vectors(tiles):
         return tiles
-    order.apply_to(function)
+    if in_time:
+        order.apply_to(function)
     kept, commands, decisions = _core.better_nests(function)
     found = [*kept, ("", "transaction", commands)] if commands else order.commands
     nests = tw.Schedule(found, decisions)

@@ -8,6 +8,7 @@ meaning.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,9 @@ class _Run:
             case tree.If():
                 holds = self.value(statement.condition)
                 self.block(statement.body if holds else statement.otherwise)
+            case tree.Block():
+                given = [self.arrays[name].copy() for name in statement.reads]
+                statement.function(*given, *(self.arrays[name] for name in statement.writes))
             case tree.Break() | tree.Continue() | tree.Return():
                 raise _Left(type(statement))
 
@@ -198,7 +202,22 @@ class _Run:
                 given = [self.value(argument).item() for argument in expression.arguments]
                 function: Any = expression.function
                 return expression.dtype.type(function.owner(*given))
+            case tree.Reduce():
+                return self.reduction(expression)
         return self.operation(expression)
+
+    def reduction(self, reduce: tree.Reduce) -> Any:
+        """The terms in the order of the loops."""
+        function = _FUNCTIONS.get(reduce.operation) or getattr(np, reduce.operation)
+        result = None if reduce.initial is None else self.value(reduce.initial)
+        ranges = [range(int(self.value(extent))) for extent in reduce.extents]
+        for turn, values in enumerate(product(*ranges)):
+            self.most = max(self.most, turn + 1)
+            for iterator, value in zip(reduce.iterators, values, strict=True):
+                self.variables[iterator.name] = value
+            term = self.value(reduce.term)
+            result = term if result is None else reduce.dtype.type(function(result, term))
+        return result
 
     def operation(self, expression: tree.Operation) -> Any:
         function = _FUNCTIONS.get(expression.name) or getattr(np, expression.name)

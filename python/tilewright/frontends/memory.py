@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from .. import _core
 from . import tree
 from .affine import Affine, Scope, affine_of, condition_of
-from .scan import Scanned, ScannedKill, ScannedStatement, free_name, plain
+from .scan import free_name, plain
+from .scanned import Scanned, ScannedBlock, ScannedKill, ScannedStatement
 
 __all__ = ["Memory", "Source", "memory_of", "tuple_text"]
 
@@ -71,6 +72,7 @@ class Memory:
         references: of each statement, by array and isl text of subscripts.
         computed: of each statement, its reads at subscripts that data decide about.
         results: the names of what stands for the arrays' last values, by array.
+        domains: of copies for blocks: the elements and the constraints, as isl text.
     """
 
     flow: _core.Dataflow
@@ -78,6 +80,7 @@ class Memory:
     references: dict[str, dict[tuple[str, str], str]]
     computed: dict[str, dict[object, Computed]]
     results: dict[str, str]
+    domains: dict[str, tuple[str, list[str]]]
     _found: dict[tuple[str, str], list[Source]] = field(default_factory=dict)
 
     def sources(self, reference: str, reader: str) -> list[Source]:
@@ -165,12 +168,19 @@ class _Builder:
         self.listed = f"[{', '.join(scanned.parameters.values())}] -> "
         self.program = _core.MemoryProgram(f"{self.listed}{{ : {context} }}")
         everything: list[ScannedStatement | ScannedKill] = [*scanned.statements, *scanned.kills]
-        self.depth = max([len(one.times) for one in everything], default=0)
+        self.depth = max(
+            [
+                len(one.times) + (len(one.terms) if isinstance(one, ScannedStatement) else 0)
+                for one in everything
+            ],
+            default=0,
+        )
         self.count = 0
         self.times: dict[str, str] = {}
         self.references: dict[str, dict[tuple[str, str], str]] = {}
         self.computed: dict[str, dict[object, Computed]] = {}
         self.results: dict[str, str] = {}
+        self.domains: dict[str, tuple[str, list[str]]] = {}
 
     def statement(
         self, name: str, iterators: Sequence[str], domain: str, times: Sequence[str], live: bool
@@ -196,6 +206,8 @@ class _Builder:
         self.statement(one.name, one.iterators, set_text(start, one.constraints), one.times, False)
         place = ", ".join(str(subscript) for subscript in one.subscripts)
         self.access(start, one.target.array, place, "must write", ())
+        if one.terms:
+            start = self.terms(one)
         expressions = [(one.value, one.scope), *((g.condition, g.scope) for g in one.guards)]
         reads = [found for value, scope in expressions for found in references_of(value, scope)]
         if one.guards:
@@ -212,16 +224,26 @@ class _Builder:
             for (array, elements), conditions in found.items()
         }
 
+    def terms(self, one: ScannedStatement) -> str:
+        """Who reads what the terms of a statement are made of, when the statement runs."""
+        name = self.scanned.taken.take(f"{one.name}_terms")
+        start = tuple_text(name, one.reading)
+        inside = [*one.constraints, *one.of_terms]
+        self.statement(name, one.reading, set_text(start, inside), one.times, False)
+        padded = self.padded([*one.times, *one.terms])
+        self.times[one.name] = _named_times(one.name, one.reading, padded)
+        return start
+
     def computed_read(self, one: ScannedStatement, read: tree.Read) -> None:
         """All elements that the read may mean, as they are when the statement runs."""
         found = self.computed.setdefault(one.name, {})
         if plain(read) in found:
             return
         array = self.scanned.program.arrays[read.array]
-        taken = {iterator: iterator for iterator in one.iterators} | dict(one.scope.variables)
+        taken = {iterator: iterator for iterator in one.reading} | dict(one.scope.variables)
         elements: dict[int, str] = {}
         places = []
-        inside = list(one.constraints)
+        inside = [*one.constraints, *one.of_terms]
         for axis, subscript in enumerate(read.subscripts):
             place = affine_of(subscript, one.scope)
             if place is None:
@@ -231,11 +253,47 @@ class _Builder:
                 inside.append(f"0 <= {name} < {extent}")
             places.append(elements.get(axis) or str(place))
         name = self.scanned.taken.take(f"{self.scanned.names[read.array]}_at_{one.name}")
-        iterators = [*one.iterators, *elements.values()]
+        iterators = [*one.reading, *elements.values()]
         start = tuple_text(name, iterators)
         self.statement(name, iterators, set_text(start, inside), one.times, False)
         reference = self.access(start, read.array, ", ".join(places), "read", ())
         found[plain(read)] = Computed(read.array, reference, elements)
+
+    def block(self, one: ScannedBlock) -> None:
+        """Copies of what a call reads, and its results, element by element."""
+        self.times[one.name] = _named_times(one.name, one.iterators, self.padded(one.times))
+        for name, array, times in one.reads:
+            elements = self.elements(name, array, one, times)
+            iterators = [*one.iterators, *elements]
+            place = ", ".join(elements)
+            start = tuple_text(name, iterators)
+            self.references[name] = {(array, place): self.access(start, array, place, "read", ())}
+            all_times = self.padded([*times, *elements])
+            self.times[name] = _named_times(name, iterators, all_times)
+        for name, array in one.writes:
+            elements = self.elements(name, array, one, one.times)
+            start = tuple_text(name, [*one.iterators, *elements])
+            self.access(start, array, ", ".join(elements), "must write", ())
+
+    def elements(self, name: str, array: str, one: ScannedBlock, times: Sequence[str]) -> list[str]:
+        """A statement over the elements of an array, in each iteration of a call; their iterators."""
+        scope = Scope(self.scanned.parameters, {})
+        shape = self.scanned.program.arrays[array].shape
+        elements = [f"{name}_{axis}" for axis in range(len(shape))]
+        inside = [
+            *one.constraints,
+            *(
+                f"0 <= {element} < {affine_of(extent, scope)}"
+                for element, extent in zip(elements, shape, strict=True)
+            ),
+        ]
+        iterators = [*one.iterators, *elements]
+        self.domains[name] = tuple_text(name, iterators), inside
+        self.statement(name, iterators, set_text(*self.domains[name]), times, False)
+        return elements
+
+    def padded(self, times: Sequence[str]) -> list[str]:
+        return ["0", *times, *["0"] * (self.depth - len(times))]
 
     def kill(self, one: ScannedKill) -> None:
         start = tuple_text(one.name, one.iterators)
@@ -271,12 +329,18 @@ def memory_of(scanned: Scanned) -> Memory:
     builder = _Builder(scanned)
     arrays = scanned.program.arrays
     written = {one.target.array for one in scanned.statements}
+    written |= {array for block in scanned.blocks for _, array in block.writes}
     results = [array for name, array in arrays.items() if name in written and not array.local]
     builder.depth = max([builder.depth, *(len(array.shape) for array in results)])
+    for block in scanned.blocks:
+        ranks = [len(arrays[array].shape) for _, array, _ in block.reads]
+        builder.depth = max(builder.depth, len(block.times) + max(ranks, default=0))
     for one in scanned.statements:
         builder.assignment(one)
     for kill in scanned.kills:
         builder.kill(kill)
+    for block in scanned.blocks:
+        builder.block(block)
     for array in results:
         builder.result(array)
     return Memory(
@@ -285,4 +349,5 @@ def memory_of(scanned: Scanned) -> Memory:
         builder.references,
         builder.computed,
         builder.results,
+        builder.domains,
     )

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from . import tree
 from .memory import Memory, Source
-from .scan import Guard, Scanned, ScannedStatement
+from .scanned import Guard, Scanned, ScannedStatement
 
 __all__ = ["without_old_values"]
 

@@ -43,6 +43,9 @@ def with_parts(
             )
         case tree.Call():
             return replace(expression, arguments=tuple(map(change, expression.arguments)))
+        case tree.Reduce():
+            extents = tuple(map(change, expression.extents))
+            return replace(expression, extents=extents, term=change(expression.term))
     return expression
 
 

@@ -9,7 +9,7 @@ hold (Benabderrahmane et al., "The polyhedral model is more widely applicable th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
@@ -19,17 +19,9 @@ from .affine import Affine, Scope, affine_of, compared, condition_of, divided, r
 from .names import Names
 from .refusals import refuse
 from .rewriting import with_parts
+from .scanned import Guard, Scanned, ScannedBlock, ScannedKill, ScannedStatement
 
-__all__ = [
-    "BoundsOfData",
-    "Guard",
-    "Scanned",
-    "ScannedKill",
-    "ScannedStatement",
-    "free_name",
-    "plain",
-    "scan",
-]
+__all__ = ["BoundsOfData", "free_name", "plain", "scan"]
 
 BOOL = np.dtype(np.bool_)
 INDEX = np.dtype(np.int64)
@@ -44,79 +36,6 @@ class BoundsOfData(Exception):
 
 
 @dataclass(frozen=True)
-class Guard:
-    """A condition that data decide, and whether it has to hold or not."""
-
-    condition: tree.Expression
-    holds: bool
-    scope: Scope
-
-
-@dataclass(frozen=True)
-class ScannedStatement:
-    """An assignment with its place in the program.
-
-    Attributes:
-        name: of the computation that it becomes.
-        iterators: as isl has them, outermost first.
-        constraints: isl text, all of which hold in the domain.
-        times: isl text of its time: a position, an iterator, a position, ...; "i = -i" for a loop
-            named i over other values.
-        target: what it writes.
-        subscripts: of the target.
-        guards: outermost first; each is asked where those before it hold.
-        scope: what names mean in its expressions.
-        elements: those of the iterators that go over elements of the target, where data decide
-            which of them is written.
-    """
-
-    name: str
-    iterators: tuple[str, ...]
-    constraints: tuple[str, ...]
-    times: tuple[str, ...]
-    target: tree.Read
-    subscripts: tuple[Affine, ...]
-    value: tree.Expression
-    guards: tuple[Guard, ...]
-    scope: Scope
-    location: tree.Location
-    elements: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class ScannedKill:
-    """A place where what an array holds is not needed any more."""
-
-    name: str
-    array: str
-    iterators: tuple[str, ...]
-    constraints: tuple[str, ...]
-    times: tuple[str, ...]
-
-
-@dataclass
-class Scanned:
-    """What `scan` finds.
-
-    Attributes:
-        program: with the arrays that were added.
-        names: those of the program in tilewright: parameters and arrays.
-        context: conditions on parameters, as isl text and as the program has them.
-        loops: those that something is asked or promised of, each with its name and the statements
-            in it.
-    """
-
-    program: tree.Program
-    taken: Names
-    names: dict[str, str]
-    parameters: dict[str, str]
-    context: list[tuple[str, tree.Expression]]
-    statements: list[ScannedStatement] = field(default_factory=list)
-    kills: list[ScannedKill] = field(default_factory=list)
-    loops: list[tuple[tree.For, str, list[str]]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
 class _Place:
     """Where the walk is."""
 
@@ -126,6 +45,7 @@ class _Place:
     times: tuple[str, ...]
     guards: tuple[Guard, ...]
     positions: Iterator[int]
+    ranges: tuple[tuple[str, Affine, Affine], ...] = ()  # of loops without steps, and nothing else
 
     def next(self) -> _Place:
         """The place of the next statement or loop in the innermost loop."""
@@ -201,6 +121,8 @@ class _Scanner:
                     self.branch(statement, place)
                 case tree.Kill():
                     self.kill(statement, place.next())
+                case tree.Block():
+                    self.call(statement, place)
                 case tree.Assume():
                     rest = self.assume(statement.condition, place)
                     if rest is not None:
@@ -216,7 +138,15 @@ class _Scanner:
     def assign(self, statement: tree.Assign, place: _Place) -> None:
         scope = self.scope(place)
         subscripts = [affine_of(subscript, scope) for subscript in statement.target.subscripts]
-        if self.is_chosen(statement.target, scope):
+        terms: tuple[str, ...] = ()
+        of_terms: tuple[str, ...] = ()
+        if isinstance(statement.value, tree.Reduce):
+            made = self.terms(statement.value, scope)
+            if made is None or place.guards or self.is_chosen(statement.target, scope):
+                self.block(one_by_one(statement), place)
+                return
+            scope, terms, of_terms = made
+        elif self.is_chosen(statement.target, scope):
             self.element(statement, place)
             return
         self.result.statements.append(
@@ -231,11 +161,30 @@ class _Scanner:
                 place.guards,
                 scope,
                 statement.location,
+                (),
+                terms,
+                of_terms,
             )
         )
         self.note_value(statement, place, scope)
         if statement.label in self.since:
             self.whole.add(self.since[statement.label])
+
+    def terms(
+        self, reduce: tree.Reduce, scope: Scope
+    ) -> tuple[Scope, tuple[str, ...], tuple[str, ...]] | None:
+        """What names mean in the terms, their iterators and constraints; None if not affine."""
+        constraints = []
+        variables = dict(scope.variables)
+        for iterator, extent in zip(reduce.iterators, reduce.extents, strict=True):
+            stop = affine_of(extent, scope)
+            if stop is None:
+                return None
+            name = free_name(iterator.name, variables)
+            variables[iterator.name] = name
+            constraints.append(f"0 <= {name} < {stop}")
+        names = tuple(variables[iterator.name] for iterator in reduce.iterators)
+        return Scope(variables, scope.known), names, tuple(constraints)
 
     def is_chosen(self, target: tree.Read, scope: Scope) -> bool:
         """Whether the statement goes over elements, of which one is written."""
@@ -360,6 +309,7 @@ class _Scanner:
             constraints=(*place.constraints, *constraints),
             times=(*place.times, time),
             positions=count(),
+            ranges=(*place.ranges, (name, start, stop)) if loop.step == 1 else (),
         )
         self.forget(_written(loop.body))
         first = len(self.result.statements)
@@ -368,6 +318,34 @@ class _Scanner:
         if loop.independent is not None or loop.parallel:
             inner = [statement.name for statement in self.result.statements[first:]]
             self.result.loops.append((loop, name, inner))
+
+    def call(self, block: tree.Block, place: _Place) -> None:
+        """A call of an opaque function: it reads copies of the arrays, made just before it."""
+        if place.guards or len(place.constraints) != 2 * len(place.ranges):
+            refuse(
+                block.location,
+                f"{block.called} is called only if a condition holds, or in a loop with a step, or in one "
+                "that data end",
+                "call it for every iteration, and use what it gives where the condition holds",
+            )
+        take = self.result.taken.take
+        reads = tuple(
+            (take(f"{block.label}_{self.result.names[array]}"), array, place.next().times)
+            for array in block.reads
+        )
+        writes = tuple((take(f"{self.result.names[array]}_made"), array) for array in block.writes)
+        self.result.blocks.append(
+            ScannedBlock(
+                take(block.label),
+                place.ranges,
+                place.constraints,
+                place.next().times,
+                reads,
+                writes,
+                self.scope(place),
+                block,
+            )
+        )
 
     def forget(self, scalars: set[str]) -> None:
         for scalar in scalars:
@@ -440,6 +418,28 @@ class _Scanner:
                 place.times,
             )
         )
+
+
+def one_by_one(statement: tree.Assign) -> tuple[tree.Statement, ...]:
+    """An assignment of a `Reduce` as loops that combine its terms in order."""
+    reduce, target, where = statement.value, statement.target, statement.location
+    assert isinstance(reduce, tree.Reduce)
+    combined = tree.Operation(reduce.operation, (target, reduce.term), reduce.dtype, where)
+    made: tree.Statement = tree.Assign(target, combined, f"{statement.label}_terms", where)
+    zero = tree.Literal(0, INDEX)
+    first: tree.Expression | None = reduce.initial
+    if first is None:  # the first term, for which the loops combine it with itself
+        zeros = {iterator.name: zero for iterator in reduce.iterators}
+
+        def at_zero(part: tree.Expression) -> tree.Expression:
+            if isinstance(part, tree.Variable) and part.name in zeros:
+                return zeros[part.name]
+            return with_parts(part, at_zero)
+
+        first = at_zero(reduce.term)
+    for iterator, extent in reversed(list(zip(reduce.iterators, reduce.extents, strict=True))):
+        made = tree.For(iterator, zero, extent, 1, (made,), iterator.name, where)
+    return tree.Assign(target, first, statement.label, where), made
 
 
 def _is_at(read: tree.Read, elements: Mapping[str, tree.Expression]) -> bool:

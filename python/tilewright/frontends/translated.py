@@ -41,6 +41,7 @@ class TranslatedFunction:
         results: dict[str, str],
         statements: dict[str, tree.Location],
         knows_sizes: bool = False,
+        is_free: bool = False,
     ) -> None:
         self.name = program.name
         self.function = function
@@ -54,6 +55,7 @@ class TranslatedFunction:
         # How often loops run at most that only data end.
         self._limits = {name: LIMIT for name in function.parameters if name not in given}
         self.knows_sizes = knows_sizes
+        self._is_free = is_free
         self._all = frozenset(program.arguments)
         self._results = results
         self._places = in_place.places_of(function, [names[array] for array in results])
@@ -235,9 +237,16 @@ class TranslatedFunction:
         """
         if self._limits:
             in_place.keep_order(self.function, "data decide how often its loops run")
+        elif self._is_free:
+            self._order.apply_to(self.function)
         else:
             in_place.auto_schedule(self.function, self._order, self._places)
         return self.function.schedule
+
+    def better_nests(self) -> None:
+        """The part of `auto_schedule` that keeps the order of the program's nests, in less time."""
+        if not self._limits:
+            in_place.auto_schedule(self.function, self._order, self._places, in_time=False)
 
     def explain(self) -> Any:
         """What `auto_schedule` decides for the program: a sentence for each decision.

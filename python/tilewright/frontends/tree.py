@@ -10,7 +10,7 @@ RT-0457, sections 3.2 to 3.4); affine parts are found by whoever reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ __all__ = [
     "Array",
     "Assign",
     "Assume",
+    "Block",
     "Break",
     "Call",
     "Continue",
@@ -34,6 +35,7 @@ __all__ = [
     "Part",
     "Program",
     "Read",
+    "Reduce",
     "Return",
     "Select",
     "Statement",
@@ -126,7 +128,28 @@ class Call:
     location: Location
 
 
-Expression = Literal | Variable | Read | Operation | Convert | Select | Call
+@dataclass(frozen=True)
+class Reduce:
+    """The terms of all iterations of some loops as one value, combined in any order: `np.sum`, `@`.
+
+    It is the whole value of an assignment, to an element that no term reads.
+
+    Attributes:
+        operation: "+", "*", "minimum", "maximum", "&" or "|".
+        iterators, extents: of the loops, outermost first; each begins at 0. Nothing else has their names.
+        initial: the value of no terms; None where there always are some.
+    """
+
+    operation: str
+    iterators: tuple[Variable, ...]
+    extents: tuple[Expression, ...]
+    term: Expression
+    initial: Literal | None
+    dtype: np.dtype
+    location: Location
+
+
+Expression = Literal | Variable | Read | Operation | Convert | Select | Call | Reduce
 
 
 @dataclass(frozen=True)
@@ -220,7 +243,28 @@ class Assume:
     checked: bool = False  # asked at the call, where it is about parameters only
 
 
-Statement = Assign | For | While | If | Break | Continue | Return | Kill | Assume
+@dataclass(frozen=True)
+class Block:
+    """A call of a function that nobody looks into, on whole arrays.
+
+    Attributes:
+        function: takes NumPy arrays, those of `reads` and then those of `writes`, which it fills. It has
+            no other effects, and may raise an exception.
+        reads: the arrays that it reads, each once.
+        writes: local arrays that nothing else writes.
+        label: its name among the statements.
+        called: the name of the function in the program.
+    """
+
+    function: Callable[..., None]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    label: str
+    called: str
+    location: Location
+
+
+Statement = Assign | For | While | If | Break | Continue | Return | Kill | Assume | Block
 Part = Expression | Statement
 
 
@@ -288,6 +332,8 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
             return (expression.condition, expression.if_true, expression.if_false)
         case Call():
             return expression.arguments
+        case Reduce():
+            return (*expression.extents, expression.term)
     return ()
 
 

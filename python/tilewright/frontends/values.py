@@ -43,6 +43,15 @@ _OPERATORS: dict[str, Callable[..., tw.Expression]] = {
     "neg": operator.neg,
 }
 
+_REDUCTIONS: dict[str, Callable[..., tw.Expression]] = {
+    "+": tw.sum,
+    "*": tw.prod,
+    "minimum": tw.min,
+    "maximum": tw.max,
+    "&": tw.all,
+    "|": tw.any,
+}
+
 
 class Translator:
     """Translates the values of one statement.
@@ -78,6 +87,8 @@ class Translator:
             case tree.Call():
                 arguments = [self(argument) for argument in expression.arguments]
                 return _as_type(expression.function(*arguments), expression.dtype)  # type: ignore[operator]
+            case tree.Reduce():
+                return self._reduction(expression)
         return self._operation(expression)
 
     def _operation(self, expression: tree.Operation) -> tw.Expression:
@@ -87,6 +98,14 @@ class Translator:
         assert function is not None
         operands = [self(operand) for operand in expression.operands]
         return _as_type(function(*operands), expression.dtype)
+
+    def _reduction(self, expression: tree.Reduce) -> tw.Expression:
+        over = {
+            self._variables[iterator.name]: self(extent)
+            for iterator, extent in zip(expression.iterators, expression.extents, strict=True)
+        }
+        reduce = _REDUCTIONS[expression.operation]
+        return _as_type(reduce(self(expression.term), over=over), expression.dtype)
 
 
 def _constant(literal: tree.Literal) -> tw.Expression:

@@ -212,6 +212,8 @@ def _always(statement: tree.Statement) -> Iterator[tree.Expression]:
         if isinstance(expression, tree.Select):
             pending.append(expression.condition)
             continue
+        if isinstance(expression, tree.Reduce):
+            continue  # it may have no terms
         if isinstance(expression, tree.Read):
             yield replace(expression, subscripts=expression.subscripts)
         pending.extend(tree.parts_of(expression))

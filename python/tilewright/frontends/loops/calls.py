@@ -19,6 +19,7 @@ from .indices import add, literal, multiply, same, subtract
 from .joins import JOINING, Joins
 from .kinds import COMPLEX, INT, INT64, Kind
 from .numpy_functions import WRITTEN
+from .opaque import OPAQUE, Opaque
 from .shapes import Shapes
 from .values import (
     ArrayValue,
@@ -38,8 +39,8 @@ __all__ = ["Calls"]
 _METHODS = {
     "var": np.var, "std": np.std, "trace": np.trace, "argmax": np.argmax, "argmin": np.argmin,
     "cumsum": np.cumsum, "cumprod": np.cumprod, "ptp": np.ptp, "repeat": np.repeat,
-    "swapaxes": np.swapaxes, "diagonal": np.diag, "nonzero": np.nonzero, "sort": np.sort,
-    "argsort": np.argsort,
+    "swapaxes": np.swapaxes, "diagonal": np.diag, "nonzero": np.nonzero, "argsort": np.argsort,
+    "searchsorted": np.searchsorted,
 }  # fmt: skip
 
 
@@ -53,7 +54,7 @@ def _loop_function(function: Any) -> Any:
     return types.SimpleNamespace(py_func=function, __tilewright_loops__=Loops(function))
 
 
-class Calls(Joins, Shapes):
+class Calls(Joins, Opaque, Shapes):
     """Calls of other functions."""
 
     def other_call(
@@ -66,6 +67,8 @@ class Calls(Joins, Shapes):
             return None
         if written is not None:
             return self.call_function(_loop_function(written), values, keywords, node)
+        if target in OPAQUE:
+            return self.opaque_call(target, values, keywords, node)
         if target in (np.array, np.asarray):
             return self._array(values, keywords, node)
         if target in JOINING:
@@ -144,6 +147,11 @@ class Calls(Joins, Shapes):
         node: ast.Call,
     ) -> Value | None:
         """array.name(...)"""
+        if name == "sort":
+            self.store_elements(
+                array, self.opaque_call(np.sort, [array, *values], keywords, node), node
+            )
+            return Static(None)
         if name in _METHODS:
             return self.other_call(_METHODS[name], [array, *values], keywords, node)
         if name == "clip":

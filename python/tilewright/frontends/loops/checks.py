@@ -190,6 +190,14 @@ class Checks:
             self.expression(expression.if_true, self.under(expression.condition, place, True))
             self.expression(expression.if_false, self.under(expression.condition, place, False))
             return
+        if isinstance(expression, tree.Reduce):
+            for iterator, extent in zip(expression.iterators, expression.extents, strict=True):
+                self.expression(extent, place)
+                zero, where = tree.Literal(0, extent.dtype), expression.location
+                loop = tree.For(iterator, zero, extent, 1, (), iterator.name, where)
+                place = self.inside(loop, place)
+            self.expression(expression.term, place)
+            return
         for part in tree.parts_of(expression):
             self.expression(part, place)
         if isinstance(expression, tree.Read):

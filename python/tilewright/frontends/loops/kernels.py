@@ -39,7 +39,7 @@ class Kernel:
         if self.region is not None:
             context = (*context, self.region)
         self.program: Program = replace(translated.program, context=context)
-        self.function: TranslatedFunction = to_function(self.program, **options)
+        self.function: TranslatedFunction = to_function(self.program, keeps_order=False, **options)
         self.version = self.function.function._version()  # of the program's order
 
     def holds(self, values: dict[str, Any]) -> bool:

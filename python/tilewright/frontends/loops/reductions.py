@@ -8,15 +8,15 @@ may differ from theirs where sums are rounded.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..tree import Expression, Literal, Operation, Select
-from .indices import add, constant_of, literal
-from .kinds import BOOL, INT, STRONG_BOOL, Kind, loop_types
+from ..tree import Expression, Literal, Operation, Read, Reduce, Select, Variable
+from .indices import add, constant_of, is_pure, literal
+from .kinds import BOOL, INT, INT64, STRONG_BOOL, Kind, loop_types
 from .statements import Statements
 from .values import (
     ArrayValue,
@@ -76,16 +76,47 @@ class Reductions(Statements):
         with self.loops(outer, node) as out:
             place = memory.place(out)
             first = self._element(array, axes, out, [literal(0)] * len(inner))
-            self.assign(place, first if start is None else _number(start, dtype), node)
-            with self.loops(inner, node) as terms:
-                term = self._element(array, axes, out, terms)
-                combined = Operation(operation, (place, term), dtype, self.at(node))
-                self.assign(place, combined, node)
+            initial = None if start is None else _number(start, dtype)
+            self.accumulated(
+                place,
+                operation,
+                initial or first,
+                inner,
+                lambda terms: self._element(array, axes, out, terms),
+                node,
+            )
         if keepdims:
             return self._with_ones(memory, axes, len(array.shape))
         if outer:
             return replace(memory, fresh=True)
         return Scalar(memory.element(()), Kind(dtype))
+
+    def accumulated(
+        self,
+        place: Read,
+        operation: str,
+        first: Expression,
+        extents: Sequence[Expression],
+        term: Callable[[tuple[Expression, ...]], Expression],
+        node: ast.AST,
+    ) -> None:
+        """place = the terms of a box, combined: in any order, if their number is known beforehand.
+
+        `first` is what there is without terms, a number, or the first of them.
+        """
+        where, dtype = self.at(node), place.dtype
+        if all(map(is_pure, extents)):
+            iterators = tuple(Variable(self.fresh(f"k{n}"), INT64) for n in range(len(extents)))
+            self.nonnegative.update(each.name for each in iterators)
+            initial = first if isinstance(first, Literal) else None
+            value = Reduce(
+                operation, iterators, tuple(extents), term(iterators), initial, dtype, where
+            )
+            self.assign(place, value, node)
+            return
+        self.assign(place, first, node)
+        with self.loops(extents, node) as terms:
+            self.assign(place, Operation(operation, (place, term(terms)), dtype, where), node)
 
     def _of_chosen(self, name: str, chosen: Chosen, node: ast.AST) -> Value:
         """A reduction of what a mask chooses: of all, with what changes nothing in place of the others."""
@@ -213,17 +244,18 @@ class Reductions(Statements):
         assert memory.place is not None
         with self.loops(outer, node) as out:
             place = memory.place(out)
-            self.assign(place, _number(0, dtype), node)
             at = out[: len(batch)]
             row, column = out[len(batch) : len(batch) + rows], out[len(out) - columns :]
-            with self.loops([a.shape[-1]], node) as (index,):
+
+            def term(indices: tuple[Expression, ...]) -> Expression:
+                (index,) = indices
                 mine = broadcast_indices(stacks[0].shape, at)
                 others = broadcast_indices(stacks[1].shape, at)
                 left_term = converted(a.element((*mine, *row, index)), dtype, a.dtype)
                 right_term = converted(b.element((*others, index, *column)), dtype, b.dtype)
-                term = Operation("*", (left_term, right_term), dtype, self.at(node))
-                sum_so_far = Operation("+", (place, term), dtype, self.at(node))
-                self.assign(place, sum_so_far, node)
+                return Operation("*", (left_term, right_term), dtype, self.at(node))
+
+            self.accumulated(place, "+", _number(0, dtype), [a.shape[-1]], term, node)
         if outer:
             return replace(memory, fresh=True)
         return Scalar(memory.element(()), Kind(dtype))

@@ -199,6 +199,7 @@ class Translation(Library):
         key = (*self.frame.key, where.line, where.column)
         tree = loops.source.tree
         webs = find_webs(tree)
+        known = set(self.arrays)
         outer = getattr(function, "outer", None)
         self.frames.append(Frame(loops.source, webs, key, loops.lookup, loops, outer=outer))
         try:
@@ -211,7 +212,7 @@ class Translation(Library):
             results = self.frame.results
         finally:
             self.frames.pop()
-        return results[-1] if results else Static(None)
+        return _given_away(results[-1], known) if results else Static(None)
 
     def for_callee(self, value: Value, name: str, node: ast.AST) -> Value:
         """An argument, evaluated once."""
@@ -380,6 +381,18 @@ def _require_tail_returns(context: Translation, body: Sequence[ast.stmt], last: 
             _require_tail_returns(context, statement.orelse, at_end)
         elif isinstance(statement, ast.For | ast.While):
             _require_tail_returns(context, statement.body, False)
+
+
+def _given_away(result: Value, known: set[str]) -> Value:
+    """What a call gives: arrays that it made have no other name any more."""
+    parts = result.parts if isinstance(result, TupleValue) else (result,)
+    made = [part.base for part in parts if isinstance(part, ArrayValue) and part.base]
+    given: list[Value] = []
+    for part in parts:
+        if isinstance(part, ArrayValue) and part.whole and part.base not in known:
+            part = replace(part, fresh=made.count(part.base) == 1)
+        given.append(part)
+    return TupleValue(tuple(given)) if isinstance(result, TupleValue) else given[0]
 
 
 def _argument_nodes(tree: ast.FunctionDef) -> list[ast.arg]:

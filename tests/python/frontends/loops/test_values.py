@@ -14,6 +14,7 @@ from . import (
     local_functions,
     masked_functions,
     npbench_functions,
+    opaque_functions,
     other_functions,
     random_functions,
     sliced_functions,
@@ -24,6 +25,7 @@ from .comparison import by_interpreter, by_kernel, by_python, same
 # They enter their functions.
 assert npbench_functions and other_functions and form_functions and while_functions
 assert local_functions and gathering_functions and masked_functions and sliced_functions
+assert opaque_functions
 
 
 @pytest.mark.parametrize("name", cases.CASES)

@@ -1,0 +1,294 @@
+"""Functions of NumPy that nobody looks into: `np.linalg.solve`, `np.sort`, `np.fft.fft` and their like.
+
+Each is a block: NumPy itself is called, with copies of whole arrays, and what it gives is an array of the
+function like others. What has to be known beforehand is only its shape, which a line of the table says
+in the manner of NumPy's generalised ufuncs, and its type, which NumPy is asked for with a small array.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..tree import Block, Expression, Literal, Operation
+from .indices import add, literal
+from .kinds import INT64
+from .reductions import Reductions
+from .values import ArrayValue, Scalar, Static, TupleValue, Value, same_shape
+
+__all__ = ["OPAQUE", "Opaque"]
+
+#: Of each function the shapes of its arrays and, behind the arrow, of its results. Letters are extents, "..."
+#: any number of them; "k" is the smaller one of m and n. What else it takes must be known while translating.
+OPAQUE: dict[Any, tuple[str, ...]] = {
+    np.linalg.solve: ("nn,n->n", "nn,nm->nm"),
+    np.linalg.inv: ("...nn->...nn",),
+    np.linalg.det: ("...nn->...",),
+    np.linalg.slogdet: ("nn->,",),
+    np.linalg.cholesky: ("...nn->...nn",),
+    np.linalg.eigh: ("nn->n,nn",),
+    np.linalg.eigvalsh: ("nn->n",),
+    np.linalg.qr: ("mn->mk,kn",),
+    np.linalg.svd: ("mn->mm,k,nn",),
+    np.linalg.pinv: ("mn->nm",),
+    np.linalg.matrix_rank: ("mn->",),
+    np.linalg.cond: ("mn->",),
+    np.sort: ("...->...",),
+    np.argsort: ("...->...",),
+    np.partition: ("...->...",),
+    np.argpartition: ("...->...",),
+    np.median: ("...->",),
+    np.percentile: ("...->",),
+    np.quantile: ("...->",),
+    np.searchsorted: ("n,...->...",),
+    np.digitize: ("...,n->...",),
+    np.isin: ("...,n->...",),
+    np.interp: ("...,n,n->...",),
+    np.fft.fft: ("...->...",),
+    np.fft.ifft: ("...->...",),
+    np.fft.fft2: ("mn->mn",),
+    np.fft.ifft2: ("mn->mn",),
+    np.fft.rfft: ("...n->...(n//2+1)",),
+    np.fft.fftshift: ("...->...",),
+    np.fft.ifftshift: ("...->...",),
+    np.unwrap: ("...->...",),
+}  # fmt: skip
+
+#: Other names of the first arguments, and shapes that depend on an argument, by its name and value.
+_FORMS: dict[tuple[Any, str, Any], str] = {
+    (np.linalg.svd, "full_matrices", False): "mn->mk,k,kn",
+    (np.linalg.svd, "compute_uv", False): "mn->k",
+    (np.linalg.qr, "mode", "complete"): "mn->mm,mn",
+    (np.linalg.qr, "mode", "r"): "mn->kn",
+    (np.sort, "axis", None): "",
+    (np.argsort, "axis", None): "",
+}  # fmt: skip
+_ALONG = (np.median, np.percentile, np.quantile)
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """An argument that is an array, by its number."""
+
+    number: int
+
+
+class Opaque(Reductions):
+    """Calls of opaque functions."""
+
+    def opaque_call(
+        self, target: Any, values: Sequence[Value], keywords: dict[str, Value], node: ast.Call
+    ) -> Value:
+        """The value of a call of a function of the table."""
+        name = _name_of(target)
+        forms = OPAQUE[target]
+        arrays: list[ArrayValue] = []
+        given: dict[str, Any] = {}
+        names = list(inspect.signature(target).parameters)
+        for key, value in [*zip(names, values, strict=False), *keywords.items()]:
+            if isinstance(value, Scalar) and not isinstance(value.expression, Literal):
+                value = _as_array(self.kept(value, node))
+            if isinstance(value, ArrayValue):
+                given[key] = _Operand(len(arrays))
+                arrays.append(value)
+            elif isinstance(value, TupleValue) and any(
+                isinstance(part, ArrayValue | TupleValue) for part in value.parts
+            ):
+                self.refuse(node, f"{key} of {name} must be an array", "make it one, np.array(...)")
+            else:
+                given[key] = self._static(value, key, name, node)
+        form = self._form(target, forms, arrays, given, node)
+        extents = self._extents(form.partition("->")[0], arrays, name, node)
+        return self._called(target, name, form.partition("->")[2], extents, given, arrays, node)
+
+    def _static(self, value: Value, key: str, name: str, node: ast.AST) -> Any:
+        """An argument that is no array: it has to be known."""
+        match value:
+            case Static():
+                return value.value
+            case Scalar(expression=Literal() as number):
+                return number.value
+            case TupleValue():
+                return tuple(self._static(part, key, name, node) for part in value.parts)
+        self.refuse(
+            node,
+            f"{key} of {name} must be known before the function runs",
+            "write a number, or call it outside of the function",
+        )
+
+    def _form(
+        self,
+        target: Any,
+        forms: tuple[str, ...],
+        arrays: list[ArrayValue],
+        given: dict[str, Any],
+        node: ast.AST,
+    ) -> str:
+        ranks = [len(array.shape) for array in arrays]
+        for (function, key, value), form in _FORMS.items():
+            if function is target and key in given and given[key] == value and form:
+                return form
+        if target in _ALONG and given.get("axis") is not None:
+            return self._along(arrays[0], given, node) if len(arrays) == 1 else ""
+        for form in forms:
+            takes = form.partition("->")[0].split(",")
+            if len(takes) == len(ranks) and all(
+                rank >= len(each.replace("...", "")) if "..." in each else rank == len(each)
+                for each, rank in zip(takes, ranks, strict=True)
+            ):
+                return form
+        self.refuse(
+            node,
+            f"{_name_of(target)} takes {' or '.join(forms)} here, and is given arrays of "
+            f"{', '.join(map(str, ranks)) or 'no'} dimensions",
+            "convert lists with np.array, or call it outside of the function",
+        )
+
+    def _along(self, array: ArrayValue, given: dict[str, Any], node: ast.AST) -> str:
+        letters = "abcdefgh"[: len(array.shape)]
+        axis = given["axis"]
+        axes = axis if isinstance(axis, tuple) else (axis,)
+        chosen = {each % len(letters) for each in axes}
+        kept = [each for n, each in enumerate(letters) if n not in chosen]
+        if given.get("keepdims"):
+            self.refuse(node, "keepdims= is not translated here", "index with np.newaxis")
+        return f"{letters}->{''.join(kept)}"
+
+    def _extents(
+        self, takes: str, arrays: Sequence[ArrayValue], name: str, node: ast.AST
+    ) -> dict[str, tuple[Expression, ...]]:
+        """What the letters stand for."""
+        found: dict[str, tuple[Expression, ...]] = {}
+        for letters, array in zip(takes.split(","), arrays, strict=True):
+            plain = letters.replace("...", "")
+            shape = array.shape
+            if "..." in letters:
+                found["..."] = shape[: len(shape) - len(plain)]
+            for letter, extent in zip(plain, shape[len(shape) - len(plain) :], strict=True):
+                known = found.setdefault(letter, (extent,))
+                self.claim_equal(known[0], extent, node, f"the extents of what {name} takes")
+        if "m" in found and "n" in found:
+            smaller = Operation("minimum", (*found["m"], *found["n"]), INT64, self.at(node))
+            found["k"] = (smaller,)
+        return found
+
+    def _called(
+        self,
+        target: Any,
+        name: str,
+        gives: str,
+        extents: dict[str, tuple[Expression, ...]],
+        given: dict[str, Any],
+        arrays: Sequence[ArrayValue],
+        node: ast.Call,
+    ) -> Value:
+        """The block, and its results."""
+        plain = target.__name__
+        function = _call_of(target, given, len(node.args))
+        samples = [np.ones([2] * len(array.shape), array.dtype) for array in arrays]
+        if target in (np.linalg.inv, np.linalg.solve, np.linalg.cholesky) or "nn" in gives:
+            samples = [
+                np.eye(2, dtype=array.dtype) * np.ones([2] * len(array.shape), array.dtype)
+                if len(array.shape) > 1
+                else sample
+                for array, sample in zip(arrays, samples, strict=True)
+            ]
+        try:
+            sample = function(*samples)
+        except Exception as error:
+            self.refuse(node, f"{name} refuses such arguments: {error}")
+        results = sample if isinstance(sample, tuple) else (sample,)
+        shapes = [self._shape(each, extents, node) for each in gives.split(",")]
+        kept = []
+        for array in arrays:
+            for extent in array.shape:
+                if not self.of_parameters(extent):
+                    self.refuse(
+                        node,
+                        f"the extents of what {name} takes must depend on arguments only",
+                        "call it outside of the loop, or of the function",
+                    )
+            if not self._is_whole(array):
+                array = replace(array, room=array.shape, fresh=False)
+                array = self.materialised(array, "operand", node)
+            kept.append(array)
+        label = self.fresh(plain)
+        made = []
+        for result, shape in zip(results, shapes, strict=True):
+            if np.ndim(result) != len(shape):
+                self.refuse(node, f"{name} gives an array of {np.ndim(result)} dimensions for this")
+            made.append(self.new_array(f"{plain}_result", np.asarray(result).dtype, shape, node))
+        reads = list(dict.fromkeys(array.base for array in kept))
+        places = [reads.index(array.base) for array in kept]
+        fill = _filler(function, places, len(reads))
+        self.emit(Block(fill, tuple(reads), tuple(made), label, name, self.at(node)), node)
+        values = []
+        for array_name, result, shape in zip(made, results, shapes, strict=True):
+            view = self.view(array_name, np.asarray(result).dtype, shape, shape, node)
+            values.append(
+                replace(view, fresh=True) if shape else Scalar(view.element(()), view.kind)
+            )
+        return TupleValue(tuple(values)) if isinstance(sample, tuple) else values[0]
+
+    def _is_whole(self, array: ArrayValue) -> bool:
+        """Whether it is an array in memory, and all of it."""
+        return (
+            array.whole
+            and bool(array.base)
+            and same_shape(array.shape, self.arrays[array.base].shape)
+        )
+
+    def _shape(
+        self, letters: str, extents: dict[str, tuple[Expression, ...]], node: ast.AST
+    ) -> tuple[Expression, ...]:
+        shape: list[Expression] = []
+        rest = letters
+        if rest.endswith("(n//2+1)"):
+            half = Operation("//", (*extents["n"], literal(2)), INT64, self.at(node))
+            return (*extents["..."], add(half, literal(1)))
+        if rest.startswith("..."):
+            shape += extents["..."]
+            rest = rest[3:]
+        for letter in rest:
+            shape += extents[letter]
+        return tuple(shape)
+
+
+def _name_of(target: Any) -> str:
+    module = target.__module__.replace("numpy", "np", 1)
+    return f"{'np' if module.startswith('np._') or module == 'np' else module}.{target.__name__}"
+
+
+def _call_of(target: Any, given: dict[str, Any], count: int) -> Callable[..., Any]:
+    """The call, as a function of the arrays alone; the first `count` arguments have no names."""
+
+    def call(*arrays: Any) -> Any:
+        values = {
+            key: arrays[value.number] if isinstance(value, _Operand) else value
+            for key, value in given.items()
+        }
+        return target(*list(values.values())[:count], **dict(list(values.items())[count:]))
+
+    return call
+
+
+def _as_array(number: Scalar) -> ArrayValue:
+    """A number as an array without dimensions."""
+    return ArrayValue((), (), number.kind.dtype, lambda _: number.expression)
+
+
+def _filler(function: Callable[..., Any], places: list[int], count: int) -> Callable[..., None]:
+    """The block's function: it reads the first `count` arrays, and fills the others."""
+
+    def fill(*arrays: Any) -> None:
+        made = function(*(arrays[place] for place in places))
+        results = made if isinstance(made, tuple) else (made,)
+        for target, result in zip(arrays[count:], results, strict=True):
+            target[...] = result
+
+    return fill

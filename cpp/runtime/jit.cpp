@@ -1,5 +1,6 @@
 #include "runtime/jit.h"
 
+#include "hardware/processor.h"
 #include "polyhedral/error.h"
 #include "runtime/abi.h"
 #include "runtime/code_lifetime.h"
@@ -347,6 +348,9 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuDescription &c
     throw Error(ErrorKind::Internal, "LLVM has no target for " + triple + ": " + problem);
   }
   llvm::TargetOptions options;
+  // A short loop that crosses a cache line is fetched twice: the same loops ran up to 1.3 times as
+  // long, depending on what stood before them.
+  options.LoopAlignment = cache_line_bytes;
   options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu.name, cpu.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,

@@ -34,7 +34,7 @@ def made(offset):
     def stencil(A, B, s):
         for i in range(1, A.shape[0] - 1):
             B[i] = (A[i - 1] + A[i + 1]) * s + math.pi + twice(A[i]) + third(A[i]) + offset
-        return np.sum(B), A.shape[0]
+        return np.max(B), A.shape[0]
     return stencil
 
 stencil = made(0.25)
@@ -86,18 +86,15 @@ def module(tmp_path, monkeypatch):
 
 def call(m: types.ModuleType, n: int = 9) -> list[Any]:
     A, B = np.arange(float(n)), np.zeros(n)
-    total, length = m.stencil(A, B, 0.5)
-    return [total, length, *B.tolist()]
+    largest, length = m.stencil(A, B, 0.5)
+    return [largest, length, *B.tolist()]
 
 
 def wanted(n: int = 9, factor: float = 3.0, offset: float = 0.25) -> list[Any]:
     A, B = np.arange(float(n)), np.zeros(n)
     for i in range(1, n - 1):
         B[i] = (A[i - 1] + A[i + 1]) * 0.5 + math.pi + 2 * A[i] * factor + A[i] / 3 + offset
-    total = 0.0
-    for each in B:
-        total += each
-    return [total, n, *B.tolist()]
+    return [max(B), n, *B.tolist()]
 
 
 def test_a_module_that_is_run_again_translates_nothing(module):
@@ -159,8 +156,8 @@ def test_what_else_is_asked_of_a_kept_kernel(module):
     assert said[0] == said[1]
     m = module.run()
     call(m)
-    m.stencil.auto_schedule()
-    assert str(m.stencil.schedule) != said[0][2]
+    found = m.stencil.auto_schedule()
+    assert str(m.stencil.schedule) == str(found)
     assert call(m) == wanted()
 
 

@@ -89,6 +89,7 @@ def _certain(
                 condition = condition_text(each.condition)
                 if condition:
                     yield from _certain(each.body, (*around, condition))
+                    yield from _certain(each.otherwise, (*around, f"not ({condition})"))
         if any(isinstance(inner, tree.Return) for inner in tree.walk((each,))):
             return
 
@@ -121,7 +122,8 @@ def _possible(
                 condition = condition_text(each.condition)
                 inner = (*around, condition) if condition else around
                 yield from _possible(each.body, inner, unbounded)
-                yield from _possible(each.otherwise, around, unbounded)
+                other = (*around, f"not ({condition})") if condition else around
+                yield from _possible(each.otherwise, other, unbounded)
             case tree.While():
                 yield from _possible(each.body, around, unbounded)
 

@@ -216,7 +216,11 @@ def record_dtype(of: CType) -> np.dtype:
     if isinstance(of, Structure):
         return np.dtype([(name, record_dtype(each)) for name, each in of.fields], align=True)
     if isinstance(of, ArrayOf):
-        assert isinstance(of.extent, Literal)
-        return np.dtype((record_dtype(of.element), (int(of.extent.value.real),)))
+        shape: list[int] = []
+        while isinstance(of, ArrayOf):
+            assert isinstance(of.extent, Literal)
+            shape.append(int(of.extent.value.real))
+            of = of.element
+        return np.dtype((record_dtype(of), tuple(shape)))
     assert isinstance(of, Number)
     return of.dtype

@@ -282,6 +282,8 @@ class Declarations(Loops):
         pointer = PointerVariable(node.name, of, self.place(node))
         self.scope.names[node.name] = pointer
         pointer.moves = node.name in self.frames[-1].moved
+        if node.name in self.frames[-1].renamed:
+            self.rename(pointer)
         if node.init is not None:
             self._point(pointer, node.init, node)
 
@@ -293,7 +295,7 @@ class Declarations(Loops):
         if not isinstance(entity, PointerVariable):
             return None
         here = self.place(node)
-        if entity.moves:
+        if entity.moves or entity.renamed:
             self._point(entity, node.rvalue, node)
             return _place_of(entity)
         if entity.address is not None:
@@ -342,6 +344,7 @@ class Declarations(Loops):
             self.let_move(pointer, address, node)
         else:
             pointer.address = address
+            self.check_meaning(pointer, node)
 
     def _check_extents(self, given: CType, wanted: CType, node: Any) -> None:
         """Rows of an array that is seen under another name must have the same length."""
@@ -363,13 +366,13 @@ class Declarations(Loops):
         arguments = call.args.exprs if call.args is not None else []
         if len(arguments) != {"malloc": 1}.get(name, 2):
             refuse(here, f"{name} is called with {len(arguments)} arguments")
-        if isinstance(target, ArrayOf):  # double (*A)[n][m] = malloc(...)
+        if isinstance(target, ArrayOf) and self._is_one(target, name, arguments, here):
             storage = Storage(pointer.name, target, pointer.location)
             place = Place(self.root_of(storage), (), (), target)
             self.kill(storage, here)
             if name == "calloc":
                 self.clear(place, here)
-            return Address(place, target, None)
+            return Address(place, target, None)  # double (*A)[n][m] = malloc(...)
         if isinstance(target, Void):
             refuse(here, f"{pointer.name} points to void", "declare it with the elements' type")
         count = self._count(target, name, arguments, call)
@@ -380,6 +383,13 @@ class Declarations(Loops):
         if name == "calloc":
             self.clear(place, here)
         return Address(place, target, integer(0))
+
+    def _is_one(self, target: CType, name: str, arguments: list[Any], here: Location) -> bool:
+        """Whether memory for one array is allocated, not for rows."""
+        if name != "malloc":
+            return True
+        found = self.quotient(self.value(arguments[0]), self.size(target, arguments[0]), here)
+        return found is None or extended(found) == 1
 
     def _count(self, target: CType, name: str, arguments: list[Any], call: Any) -> Expression:
         """How many elements are allocated: `n * sizeof(type)`."""

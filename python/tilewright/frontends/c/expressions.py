@@ -33,7 +33,7 @@ from .library import EFFECTS, is_known, library_call
 from .parsing import nodes
 from .places import Places
 from .refusals import refuse
-from .scopes import FunctionName
+from .scopes import FunctionName, PointerVariable
 from .values import (
     Address,
     Place,
@@ -177,6 +177,11 @@ class Expressions(Places):
     def _sizeof(self, node: Any) -> Value:
         if isinstance(node.expr, c_ast.Typename):
             return self.size(self.type_of(node.expr), node)
+        match node.expr:
+            case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=name)):
+                entity = self.scope.find(name)
+                if isinstance(entity, PointerVariable):
+                    return self.size(entity.type.target, node)  # wherever it points
         with self.block() as unused:  # the operand of sizeof is not evaluated
             found = self.operand(node.expr)
         del unused

@@ -15,6 +15,7 @@ from .parsing import assigned_names, nodes, root_name
 from .places import same_type
 from .pointers import moved_pointers
 from .refusals import refuse
+from .renaming import renamed_pointers
 from .scopes import Known, PointerVariable, Scope, Storage
 from .state import Frame, is_static
 from .summaries import Summaries
@@ -53,9 +54,10 @@ class Inlining(Summaries):
             Void(),
             read_outside_loops(callee.body),
             shared_names(callee.body),
-            moved_pointers(callee.body),
+            moved_pointers(callee.body) - renamed_pointers(callee.body),
             inlined=True,
             depth=len(self.blocks),
+            renamed=renamed_pointers(callee.body),
         )
         self.frames.append(frame)
         try:
@@ -109,6 +111,9 @@ class Inlining(Summaries):
             kind = of if isinstance(of, Pointer) else Pointer(target)
             pointer = PointerVariable(formal.name, kind, here, address)
             self.scope.names[formal.name] = pointer
+            if formal.name in self.frames[-1].renamed:
+                self.rename(pointer)
+                self.check_meaning(pointer, actual)
             if formal.name in self.frames[-1].moved:
                 pointer.moves = True
                 self.let_move(pointer, address, actual)

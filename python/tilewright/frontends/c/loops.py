@@ -19,15 +19,17 @@ from ..tree import (
     Literal,
     Location,
     Operation,
+    Statement,
     Variable,
     While,
 )
 from .c_types import BOOL, LONG, ArrayOf, Number, Pointer, is_integer
 from .expressions import node_has_effects
-from .loop_ends import LoopEnds, LoopShape
+from .loop_ends import LoopShape
 from .loop_syntax import Promise, bound_of, conjuncts_of, listed, step_of
 from .parsing import assigned_names, names_in, nodes, passed_names
 from .refusals import refuse
+from .renaming import Renaming
 from .scopes import Known, PointerVariable, Storage
 from .state import LoopFrame
 from .values import (
@@ -46,7 +48,7 @@ from .values import (
 __all__ = ["Loops"]
 
 
-class Loops(LoopEnds):
+class Loops(Renaming):
     """Translates loops."""
 
     def loop(self, node: Any, promise: Promise | None, label: str) -> None:
@@ -299,23 +301,31 @@ class Loops(LoopEnds):
             self.never_negative.add(name)
         else:
             self.never_negative.discard(name)
-        with self.block() as body, self.inner_scope() as scope:
-            scope.names[shape.name] = Known(Value(of, iterator))
-            if first is not None:
-                self.store(first, Value(of, iterator), here)
-                self.known.pop(first.root, None)
-            for each in shape.others:
-                failed = negated(self.condition(each), self.place(each))
-                self.emit(If(failed, (Break(self.place(each)),), (), self.place(each)))
 
-            def end() -> None:
-                with self.within(scope):
-                    self._end_of_iteration(shape, iterator, of, first, here)
+        def turn(value: Value) -> list[Statement]:
+            return self._turn(node, shape, value, of, first)
 
-            self.loops.append(LoopFrame("loop", end))
-            self.statement(node.stmt)
-            self.loops.pop()
-            end()
+        meanings, knowledge = self.meanings(), dict(self.known)
+        body = turn(Value(of, iterator))
+        meanings = self.since(meanings)
+        if self.differs(meanings):
+            if promise is not None:
+                self.unchanged(
+                    meanings, node, "in a loop whose turns are promised to be independent"
+                )
+            self.turned(
+                node,
+                shape,
+                of,
+                (start, stop),
+                iterator,
+                meanings,
+                body,
+                turn,
+                knowledge,
+                label or name,
+            )
+            body = []
         self.iterators.pop()
         for part in (node.stmt, *shape.also, *shape.others):
             self.forget(part)
@@ -323,12 +333,40 @@ class Loops(LoopEnds):
         if first is not None:
             self.known.pop(first.root, None)
         independent = None if promise is None else self.promised(promise)
-        self.emit(
-            For(iterator, start, stop, shape.step, tuple(body), label or name, here, independent)
-        )
+        if self.cases is None:
+            self.emit(
+                For(
+                    iterator, start, stop, shape.step, tuple(body), label or name, here, independent
+                )
+            )
         if storage is not None and first is None:
             last = self._last(of, start, stop, shape.step, here)
             self.store(Place(self.root_of(storage), (), (), of), last, here)
+
+    def _turn(
+        self, node: Any, shape: LoopShape, value: Value, of: Number, first: Place | None
+    ) -> list[Statement]:
+        """The body, with a value of the iterator; `first`: the memory that has it, too."""
+        here = self.place(node)
+        with self.block() as body, self.inner_scope() as scope:
+            scope.names[shape.name] = Known(value)
+            if first is not None:
+                self.store(first, value, here)
+                self.known.pop(first.root, None)
+            for each in shape.others:
+                failed = negated(self.condition(each), self.place(each))
+                self.emit(If(failed, (Break(self.place(each)),), (), self.place(each)))
+
+            def end() -> None:
+                with self.within(scope):
+                    self._end_of_iteration(shape, value, of, first, here)
+
+            self.loops.append(LoopFrame("loop", end))
+            self.statement(node.stmt)
+            self.settle((), "", node.stmt)
+            self.loops.pop()
+            end()
+        return body
 
     def _free_iterator(self, name: str) -> str:
         count = 1
@@ -346,12 +384,12 @@ class Loops(LoopEnds):
         return entity if wanted else None
 
     def _end_of_iteration(
-        self, shape: LoopShape, iterator: Variable, of: Number, first: Place | None, here: Location
+        self, shape: LoopShape, value: Value, of: Number, first: Place | None, here: Location
     ) -> None:
         for each in shape.also:
             self.effects(each)
         if first is not None:
-            following = arithmetic("+", Value(of, iterator), integer(shape.step, of), of, here)
+            following = arithmetic("+", value, integer(shape.step, of), of, here)
             self.store(first, following, here)
 
     def _last(
@@ -453,13 +491,16 @@ class Loops(LoopEnds):
                 condition = self.condition(cond)
             if effects:
                 condition = always
+        meanings = self.meanings()
         with self.block() as body, self.inner_scope():
             if not first and condition is always:
                 leave()
             self.loops.append(LoopFrame("loop", end))
             self.statement(stmt)
+            self.settle((), "", stmt)
             self.loops.pop()
             end()
+        self.unchanged(self.since(meanings), node, "in a loop that data end")
         for each in parts:
             self.forget(each)
         self.emit(While(condition, tuple(body), label or self.unique_label("while"), here))

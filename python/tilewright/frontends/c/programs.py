@@ -44,6 +44,7 @@ from .linearized import recover_shapes
 from .parsing import CFile, assigned_names, names_in, nodes
 from .pointers import moved_pointers
 from .refusals import refuse
+from .renaming import renamed_pointers
 from .scopes import FunctionName, Known, PointerVariable, Scope, Storage, TypeName
 from .scops import Region
 from .state import Frame, fields_of, is_static
@@ -187,8 +188,9 @@ class _Translation(Inlining):
                 Void(),
                 read_outside_loops(everything),
                 shared_names(everything),
-                moved_pointers(everything),
+                moved_pointers(everything) - renamed_pointers(everything),
                 inlined=False,
+                renamed=renamed_pointers(everything),
             )
         )
         self.scope = Scope(self.scope)
@@ -261,6 +263,12 @@ class _Translation(Inlining):
             inner = inner.element
         storage = Storage(node.name, of, here, local=False, may_alias=not of.restrict)
         root = self.root_of(storage)
+        if node.name in self.frames[-1].renamed:
+            address = Address(Place(root, (), (), of), of.element, integer(0))
+            renamed = PointerVariable(node.name, Pointer(of.element), here, address)
+            self.scope.names[node.name] = renamed
+            self.rename(renamed)
+            return
         if node.name not in self.frames[-1].moved:
             self.scope.names[node.name] = storage
             return

@@ -48,6 +48,7 @@ class PointerVariable:
         address: where it points, None until it is known; of one that moves, with the offset 0.
         moves: it may point to other elements later.
         moved: the scalar that holds the offset of one that moves (see `pointers`).
+        renamed: it may point into other arrays later (see `renaming`).
     """
 
     name: str
@@ -56,6 +57,7 @@ class PointerVariable:
     address: Address | None = None
     moves: bool = False
     moved: Storage | None = None
+    renamed: bool = False
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ class Frame:
         read_outside: variables that are read other than as iterators of loops.
         shared: variables whose addresses are taken.
         moved: pointers that point to different elements in turn.
+        renamed: pointers that point into different arrays in turn.
         last: statements behind which the function ends, by `id`.
     """
 
@@ -79,6 +80,7 @@ class Frame:
     inlined: bool
     depth: int = 1
     loops: list[LoopFrame] = field(default_factory=list)
+    renamed: set[str] = field(default_factory=set)
     last: set[int] = field(default_factory=set)
 
 

@@ -108,13 +108,16 @@ class Statements(MemoryCalls):
     def sequence(self, items: list[Any], label: str = "") -> None:
         """Statements in order, with pragmas before loops."""
         promise: Promise | None = None
-        for node in items:
+        for at, node in enumerate(items):
             if isinstance(node, c_ast.Pragma):
                 found = self._pragma(node)
                 promise = found or promise
                 continue
             if promise is None:
                 self.statement(node, label)
+                if self.cases is not None:
+                    self.settle(items[at + 1 :], label, node)
+                    return
                 continue
             name = label
             while isinstance(node, c_ast.Label):
@@ -170,20 +173,20 @@ class Statements(MemoryCalls):
     def _if(self, node: Any, label: str) -> None:
         here = self.place(node)
         condition = self.condition(node.cond)
-        before = dict(self.known)
+        before, meanings = dict(self.known), self.meanings()
         with self.block() as if_true, self.inner_scope():
             self.statement(node.iftrue, label)
+            self.settle((), "", node.iftrue)
+        first = self.meanings()
         self.known = dict(before)
+        self.mean(meanings)
         with self.block() as if_false, self.inner_scope():
             self.statement(node.iffalse, label)
+            self.settle((), "", node.iffalse)
         self.known = before
         for each in (node.iftrue, node.iffalse):
             self.forget(each)
-        if isinstance(condition, Literal):
-            for statement in if_true if condition.value else if_false:
-                self.emit(statement)
-        elif if_true or if_false:
-            self.emit(If(condition, tuple(if_true), tuple(if_false), here))
+        self.branch(condition, if_true, if_false, (meanings, first, self.meanings()), here)
 
     def _switch(self, node: Any) -> None:
         here = self.place(node)
@@ -217,10 +220,12 @@ class Statements(MemoryCalls):
                     this if condition is None else selected(condition, either, this, BOOL.dtype)
                 )
             self.known = dict(before)
+            meanings = self.meanings()
             with self.block() as statements, self.inner_scope():
                 self.loops.append(LoopFrame("switch"))
                 self.sequence(body)
                 self.loops.pop()
+            self.unchanged(meanings, node, "in a switch")
             is_default = any(isinstance(each, c_ast.Default) for each in labels)
             written.append((None if is_default else condition, tuple(statements)))
         self.known = before

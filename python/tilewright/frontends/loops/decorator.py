@@ -28,6 +28,7 @@ from ..refusals import refuse
 from ..translated import TranslatedFunction
 from ..tree import Expression, Program
 from .checks import Checks, FactError, OutsideError
+from .context import NeedsNumbers
 from .definitions import find_webs
 from .facts import value_of
 from .functions import Loops
@@ -56,6 +57,8 @@ class _Kernel:
 
     def holds(self, values: dict[str, Any]) -> bool:
         """Whether it is for such sizes, and the constants that it was made with are today's."""
+        if not self.has_its_numbers(values):
+            return False
         try:
             self.checks(values)
         except OutsideError:
@@ -67,6 +70,10 @@ class _Kernel:
         if self.region is not None and not value_of(self.region, values):
             return False
         return self.has_its_constants()
+
+    def has_its_numbers(self, values: dict[str, Any]) -> bool:
+        """Whether the sizes that are numbers in it are those of the call."""
+        return all(int(values[name]) == n for name, n in self.translated.numbers.items())
 
     def has_its_constants(self) -> bool:
         """Whether the constants that it was made with are today's."""
@@ -111,8 +118,10 @@ class _Kernel:
     ) -> None:
         """Lets calls like this one come here without Python."""
         contiguous = self.translated.contiguous
-        is_general = self.function.knows_sizes and (
-            self.region is not None or not self.checks.wrong
+        is_general = (
+            self.function.knows_sizes
+            and (self.region is not None or not self.checks.wrong)
+            and not self.translated.numbers
         )
         arguments, origins = alike(signature, values, contiguous, is_general)
         constants = [
@@ -233,11 +242,12 @@ class LoopFunction(_core.KnownCalls):
         """A new kernel; subscripts that turn out to be below 0 count from the end."""
         wrapping: set[Any] = set()
         residues: dict[Any, int] = {}
+        numbers: dict[str, int] = {}
         while True:
             translation = Translation(self.__name__)
             translation.wrapping = wrapping
             translation.residues = residues
-            translated = translation.run(self.__tilewright_loops__, signature)
+            translated = self._translated(translation, signature, values, numbers)
             try:
                 return _Kernel(translated, values, self._options)
             except OutsideError as error:
@@ -250,10 +260,25 @@ class LoopFunction(_core.KnownCalls):
                     raise ArgumentError(error.plain, error.location) from None
                 residues[error.place] = residue
 
+    def _translated(
+        self,
+        translation: Translation,
+        signature: Signature,
+        values: dict[str, Any],
+        numbers: dict[str, int],
+    ) -> Translated:
+        """The function's statement tree; sizes of which products are taken become numbers in it."""
+        while True:
+            translation.numbers = numbers
+            try:
+                return translation.run(self.__tilewright_loops__, signature)
+            except NeedsNumbers as needs:
+                numbers.update({name: int(values[name]) for name in needs.names})
+
     def translate(self, *arguments: Any, **keywords: Any) -> Program:
         """The statement tree of the function for such arguments; nothing is compiled."""
-        signature, _ = self._bound(arguments, keywords)
-        return Translation(self.__name__).run(self.__tilewright_loops__, signature).program
+        signature, values = self._bound(arguments, keywords)
+        return self._translated(Translation(self.__name__), signature, values, {}).program
 
     def inspect(self, *arguments: Any, **keywords: Any) -> TranslatedFunction:
         """The kernel for such arguments, to schedule and to look at; nothing runs.

@@ -18,12 +18,21 @@ constexpr const char *doing = "the instances of a part of an expression";
 /// The instances that came to a node so far: those that are certain, and the others.
 using Arrived = std::array<std::optional<isl::set>, 2>;
 
-/// The points where all affine parts of a condition hold, a conjunction.
+/// Points of which all are left where a condition holds that data decide about, too: where its
+/// affine parts hold, of a disjunction those of one side or of the other.
 std::optional<isl::set> affine_part(const ExprPtr &condition, const IterationSpace &space) {
+  if (auto set = to_set(condition, space)) {
+    return set;
+  }
+  if (condition->kind == ExprKind::Binary && condition->op == Op::Or) {
+    const auto one = affine_part(condition->operands[0], space);
+    const auto other = one ? affine_part(condition->operands[1], space) : std::nullopt;
+    return other ? std::optional(checked(one->unite(*other), doing)) : std::nullopt;
+  }
   std::optional<isl::set> result;
   const std::vector<ExprPtr> parts = conjuncts_of(condition);
   for (const ExprPtr &part : parts) {
-    const auto set = parts.size() > 1 ? to_set(part, space) : std::nullopt;
+    const auto set = parts.size() > 1 ? affine_part(part, space) : std::nullopt;
     if (set) {
       result = result ? result->intersect(*set) : *set;
     }

@@ -154,7 +154,22 @@ Dataflow::Dataflow(const MemoryProgram &program) : program_(program) {
   }
 }
 
-std::vector<FlowSource> Dataflow::sources(const std::string &reference) const {
+namespace {
+
+/// What `readers` says of all but the last iterators, beyond what `all` says of them.
+isl::set of_others(const isl::set &readers, const isl::set &all, unsigned last) {
+  const unsigned first = static_cast<unsigned>(isl_set_dim(all.get(), isl_dim_set)) - last;
+  const auto without = [&](const isl::set &set) {
+    return isl_set_project_out(set.copy(), isl_dim_set, first, last);
+  };
+  isl_set *others = isl_set_gist(without(readers), without(all));
+  others = isl_set_insert_dims(others, isl_dim_set, first, last);
+  return isl::manage(isl_set_set_tuple_id(others, isl_set_get_tuple_id(all.get())));
+}
+
+} // namespace
+
+std::vector<FlowSource> Dataflow::sources(const std::string &reference, unsigned of_data) const {
   const OperationLimit limit(dataflow_limit);
   const auto found = readers_.find(reference);
   if (found == readers_.end()) {
@@ -186,8 +201,11 @@ std::vector<FlowSource> Dataflow::sources(const std::string &reference) const {
   }
   const isl::set all = checked(reader.access->relation.domain(), "dataflow");
   for (FlowSource &source : sources) {
-    source.condition =
-        from_set(checked(source.readers.gist(all), "dataflow"), reader.statement->iterators);
+    isl::set telling = source.readers.gist(all);
+    if (of_data > 0) {
+      telling = telling.intersect(of_others(source.readers, all, of_data));
+    }
+    source.condition = from_set(checked(telling, "dataflow"), reader.statement->iterators);
   }
   return sources;
 }

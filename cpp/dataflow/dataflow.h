@@ -34,7 +34,10 @@ public:
   explicit Dataflow(const MemoryProgram &program);
 
   /// Disjoint in `readers`, as long as they are certain; those of a reference that is read.
-  std::vector<FlowSource> sources(const std::string &reference) const;
+  /// `of_data`: so many of the reader's last iterators stand for values that only the data know.
+  /// Nothing follows from their ranges then, and conditions say of the other iterators and the
+  /// parameters what does otherwise.
+  std::vector<FlowSource> sources(const std::string &reference, unsigned of_data = 0) const;
 
   /// The instances that live statements need, directly or not, and themselves; possibly some more
   /// (affine hulls are taken so that the search ends).

@@ -137,6 +137,7 @@ class _Maker:
         self.keeps_order = keeps_order
         self.is_free = not keeps_order and is_free(scanned, memory)
         self.scanned = scanned
+        self.asks_range = False  # whether conditions say what follows from ranges of data's subscripts
         self.is_ordered = False  # whether the function has the program's order
         self.memory = memory
         self.program = scanned.program
@@ -229,10 +230,22 @@ class _Maker:
             return self.read(one, what, translate)
 
         translate = Translator(self.variables(one.scope), read)
-        value = translate(one.value)
-        if one.guards:
-            value = self.guarded(one, value, read)
-        self.computations[one.name].define(None, value)
+
+        def define() -> None:
+            value = translate(one.value)
+            if one.guards:
+                value = self.guarded(one, value, read)
+            self.computations[one.name].define(None, value)
+
+        try:
+            define()
+        except tw.DomainError:
+            if one.name not in self.memory.computed:
+                raise
+            self.asks_range = True  # sizes follow from the range of a subscript, which is not known
+            define()
+        finally:
+            self.asks_range = False
 
     def domain(self, name: str, block: ScannedBlock) -> str:
         """Of a copy that a block reads."""
@@ -324,15 +337,16 @@ class _Maker:
         reader: str,
         values: dict[str, _core.Expr] | None = None,
     ) -> tw.Expression:
-        """A choice among sources; `values` are what stands for some of the readers' iterators."""
-        found = self.memory.sources(reference, reader)
+        """A choice among sources; `values` are what stands for the last of the readers' iterators."""
+        of_data = len(values) if values and self.asks_range else 0
+        found = self.memory.sources(reference, reader, of_data)
         if values:
             found = [source.at(values) for source in found]
         # The last one is read where no condition holds. An element of the caller's array is there
         # whatever the checker makes of many negations.
         found.sort(key=lambda one: (one.kind == "initial", len(one.readers)))
         value: tw.Expression | None = None
-        if len(found) > _FEW and found[-1].kind != "initial":
+        if (of_data or len(found) > _FEW) and found[-1].kind != "initial":
             value = _zero(self.arrays[array])
         for source in reversed(found):
             here = self.element(source, self.arrays[array])

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..tree import Expression, Literal, Operation
+from .comprehensions import Comprehensions
 from .functions import Loops
 from .indices import add, literal, multiply, same, subtract
-from .joins import JOINING, Joins
+from .joins import JOINING
 from .kinds import COMPLEX, INT, INT64, Kind
 from .numpy_functions import WRITTEN
 from .opaque import OPAQUE, Opaque
-from .shapes import Shapes
 from .values import (
     ArrayValue,
     RangeValue,
@@ -51,10 +51,12 @@ _AT: dict[np.ufunc, str] = {
 
 @functools.cache
 def _loop_function(function: Any) -> Any:
-    return types.SimpleNamespace(py_func=function, __tilewright_loops__=Loops(function))
+    return types.SimpleNamespace(
+        py_func=function, __tilewright_loops__=Loops(function), is_numpys=True
+    )
 
 
-class Calls(Joins, Opaque, Shapes):
+class Calls(Comprehensions, Opaque):
     """Calls of other functions."""
 
     def other_call(
@@ -65,6 +67,9 @@ class Calls(Joins, Opaque, Shapes):
             written = WRITTEN.get(target)
         except TypeError:  # an object without a hash
             return None
+        found = self.array_call(target, values, keywords, node)
+        if found is not None:
+            return found
         if written is not None:
             return self.call_function(_loop_function(written), values, keywords, node)
         if target in OPAQUE:

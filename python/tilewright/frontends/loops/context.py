@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..affine import affine_of, itself
 from ..refusals import refuse
 from ..tree import (
     Array,
@@ -29,6 +30,7 @@ from ..tree import (
     Read,
     Statement,
     Variable,
+    parts_of,
 )
 from .definitions import Webs
 from .indices import Linear, add, constant_of, is_pure, linear, literal, simplified, subtract
@@ -37,7 +39,7 @@ from .signatures import RESERVED
 from .sources import Source
 from .values import ArrayValue, Chosen, Scalar, TupleValue, Value, converted
 
-__all__ = ["Context", "Frame", "Storage"]
+__all__ = ["Context", "Frame", "NeedsNumbers", "Storage"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Frame:
         functions: the functions inside of it, by name.
         outer: of one of these, the function around it.
         result: what it returned, of an inlined function.
+        called_at: of a function of `numpy_functions`, where the person's function calls it.
     """
 
     source: Source
@@ -71,6 +74,15 @@ class Frame:
     functions: dict[str, Any] = field(default_factory=dict)
     outer: Frame | None = None
     results: list[Value] = field(default_factory=list)
+    called_at: Location | None = None
+
+
+class NeedsNumbers(Exception):
+    """The translation needs the numbers that some parameters are."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__(", ".join(sorted(names)))
+        self.names = names
 
 
 class Context:
@@ -83,6 +95,7 @@ class Context:
         self.constants: dict[tuple[int, str], Any] = {}
         self.wrapping: set[Location] = set()  # subscripts that may count from the end
         self.residues: dict[Location, int] = {}  # what loops that rename arrays leave over
+        self.numbers: dict[str, int] = {}  # the parameters that are numbers in this kernel
         self.begin()
 
     def begin(self) -> None:
@@ -269,6 +282,19 @@ class Context:
             self.refuse(node, f"{what} of type uint64", "convert it by int()")
         return simplified(converted(value.expression, INT64, value.kind.dtype))
 
+    def require_numbers_in(self, *expressions: Expression) -> None:
+        """Starts again with numbers for the parameters in products and quotients of sizes, which are not
+        affine; unless there are none."""
+        names = frozenset(
+            name
+            for expression in expressions
+            if affine_of(expression, itself()) is None
+            for name in _names_in(expression)
+            if name in self.parameters
+        )
+        if names:
+            raise NeedsNumbers(names)
+
     def claim_not_negative(self, expression: Expression, node: ast.AST, what: str) -> None:
         """The condition, unless it is evident, is a fact that is proved or checked at the call."""
         form = linear(expression)
@@ -293,6 +319,7 @@ class Context:
             return
         if not (is_pure(a) and is_pure(b)):
             self.refuse(node, f"{what}: the extents depend on data")
+        self.require_numbers_in(a, b)
         condition = Operation("==", (a, b), BOOL.dtype, self.at(node))
         self.emit(Assume(condition, self.at(node), checked=True), node)
 
@@ -347,6 +374,13 @@ class Context:
                     node, f"the Python integer {expression.value} is out of range for {dtype}"
                 )
         return expression
+
+
+def _names_in(expression: Expression) -> Iterator[str]:
+    if isinstance(expression, Variable):
+        yield expression.name
+    for part in parts_of(expression):
+        yield from _names_in(part)
 
 
 def _begin(extent: Expression) -> Expression:

@@ -93,9 +93,18 @@ class _Flow:
     def expression(self, node: ast.AST | None, env: Environment) -> None:
         if node is None:
             return
-        for each in ast.walk(node):
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-                self.use(each, env)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            self.use(node, env)
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            for generator in node.generators:  # its variables mean nothing elsewhere
+                self.expression(generator.iter, env)
+                env = self.target(generator.target, env)
+                for test in generator.ifs:
+                    self.expression(test, env)
+            self.expression(node.elt, env)
+            return
+        for part in ast.iter_child_nodes(node):
+            self.expression(part, env)
 
     def target(self, node: ast.expr, env: Environment) -> Environment:
         match node:

@@ -36,10 +36,8 @@ from .values import (
 __all__ = ["Expressions"]
 
 _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
-    ast.ListComp: ("a list comprehension", "fill an array in a loop"),
     ast.SetComp: ("a set", "use arrays"),
     ast.DictComp: ("a dictionary", "use arrays"),
-    ast.GeneratorExp: ("a generator", "write a loop"),
     ast.Dict: ("a dictionary", "use arrays or arguments of their own"),
     ast.Set: ("a set", "use arrays"),
     ast.Lambda: ("a lambda", "give it a name, f = lambda ..., and call that"),
@@ -90,6 +88,8 @@ class Expressions(Operators, Subscripts):
                 return self.subscript(self.expression(node.value), node)
             case ast.Call():
                 return self.call(node)
+            case ast.ListComp() | ast.GeneratorExp():
+                return self.comprehension(node)
         what, way_out = _WAYS_OUT.get(type(node), (f"{type(node).__name__}", ""))
         self.refuse(node, f"{what} is not translated", way_out)
 
@@ -106,6 +106,9 @@ class Expressions(Operators, Subscripts):
         raise NotImplementedError
 
     def call(self, node: ast.Call) -> Value:
+        raise NotImplementedError
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Value:
         raise NotImplementedError
 
     # ---- names and constants ----

@@ -168,6 +168,10 @@ class Library(Calls):
             return self._extremum(target is builtins.max, values, node)
         if target is builtins.sum:
             return self.reduction("sum", self._one(values, keywords, node), _NONE, False, node)
+        if target in (builtins.any, builtins.all):
+            value = self._one(values, keywords, node)
+            found = self.reduction(target.__name__, value, _NONE, False, node)
+            return Scalar(self.truth(found, node), BOOL)
         if target is builtins.pow and len(values) == 2:
             return self.binary(ast.Pow(), values[0], values[1], node)
         if target is builtins.round and len(values) == 1:

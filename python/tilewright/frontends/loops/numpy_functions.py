@@ -154,30 +154,18 @@ def cumprod(a: Any, axis: Any = None) -> Any:
 
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    """np.diff of numbers."""
-    assert n == 1
+    """np.diff of numbers, with n = 1 or 2, along the first or last axis."""
+    assert n == 1 or n == 2
     assert axis % a.ndim == 0 or axis % a.ndim == a.ndim - 1
+    made = _difference(a, axis)
+    return made if n == 1 else _difference(made, axis)
+
+
+def _difference(a: Any, axis: int) -> Any:
     if axis % a.ndim == a.ndim - 1:
         made = a[..., 1:] - a[..., :-1]
     else:
         made = a[1:] - a[:-1]
-    return made
-
-
-def roll(a: Any, shift: int, axis: Any = None) -> Any:
-    """np.roll of a vector, or along the first or last axis, by fewer than the extent."""
-    assert a.ndim == 1 or axis is not None
-    along = 0 if axis is None else axis % a.ndim
-    assert along == 0 or along == a.ndim - 1
-    n = a.shape[along]
-    by = shift if shift >= 0 else n + shift
-    made = np.empty_like(a)
-    if along == 0:
-        made[by:] = a[: n - by]
-        made[:by] = a[n - by :]
-    else:
-        made[..., by:] = a[..., : n - by]
-        made[..., :by] = a[..., n - by :]
     return made
 
 
@@ -196,13 +184,19 @@ def repeat(a: Any, repeats: int) -> Any:
     return made
 
 
-def meshgrid(x: Any, y: Any) -> Any:
+def meshgrid(x: Any, y: Any, indexing: str = "xy") -> Any:
     """np.meshgrid of two vectors."""
-    across = np.empty((y.shape[0], x.shape[0]), x.dtype)
-    down = np.empty((y.shape[0], x.shape[0]), y.dtype)
-    across[:] = x
-    down[:] = y[:, np.newaxis]
-    return across, down
+    if indexing == "xy":
+        first = np.empty((y.shape[0], x.shape[0]), x.dtype)
+        second = np.empty((y.shape[0], x.shape[0]), y.dtype)
+        first[:] = x
+        second[:] = y[:, np.newaxis]
+    else:
+        first = np.empty((x.shape[0], y.shape[0]), x.dtype)
+        second = np.empty((x.shape[0], y.shape[0]), y.dtype)
+        first[:] = x[:, np.newaxis]
+        second[:] = y
+    return first, second
 
 
 def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
@@ -239,23 +233,162 @@ def tril(m: Any, k: int = 0) -> Any:
     return made
 
 
+def nansum(a: Any, axis: Any = None) -> Any:
+    """np.nansum."""
+    return np.sum(np.where(np.isnan(a), 0.0, a), axis=axis)
+
+
+def nanmean(a: Any, axis: Any = None) -> Any:
+    """np.nanmean."""
+    there = ~np.isnan(a)
+    return np.sum(np.where(there, a, 0.0), axis=axis) / np.sum(there, axis=axis)
+
+
+def nanmin(a: Any, axis: Any = None) -> Any:
+    """np.nanmin of what is not NaN everywhere."""
+    return np.min(np.where(np.isnan(a), np.inf, a), axis=axis)
+
+
+def nanmax(a: Any, axis: Any = None) -> Any:
+    """np.nanmax of what is not NaN everywhere."""
+    return np.max(np.where(np.isnan(a), -np.inf, a), axis=axis)
+
+
+def fill_diagonal(a: Any, val: Any) -> Any:
+    """np.fill_diagonal of a matrix."""
+    for i in range(min(a.shape[0], a.shape[1])):
+        a[i, i] = val
+
+
+def cross(a: Any, b: Any) -> Any:
+    """np.cross of vectors of three numbers, or of rows of them."""
+    assert a.shape[a.ndim - 1] == 3 and b.shape[b.ndim - 1] == 3
+    made = np.empty_like(a * b)
+    made[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    made[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    made[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return made
+
+
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0) -> Any:
+    """np.trapezoid of a vector."""
+    assert y.ndim == 1
+    if x is None:
+        made = np.sum(dx * (y[1:] + y[:-1]) / 2.0)
+    else:
+        made = np.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2.0)
+    return made
+
+
+def gradient(f: Any, h: Any = 1.0) -> Any:
+    """np.gradient of a vector at places that are `h` apart."""
+    assert f.ndim == 1
+    made = np.empty(f.shape[0])
+    made[0] = (f[1] - f[0]) / h
+    made[-1] = (f[-1] - f[-2]) / h
+    made[1:-1] = (f[2:] - f[:-2]) / (2.0 * h)
+    return made
+
+
+def cov(m: Any) -> Any:
+    """np.cov of variables in the rows of a matrix."""
+    assert m.ndim == 2
+    away = m - np.mean(m, axis=1)[:, np.newaxis]
+    return np.dot(away, np.conj(away.T)) / (m.shape[1] - 1)
+
+
+def corrcoef(x: Any, y: Any = None) -> Any:
+    """np.corrcoef of variables in rows, or of two vectors."""
+    rows = x if y is None else np.stack((x, y))
+    return _correlation(rows)
+
+
+def _correlation(rows: Any) -> Any:
+    found = cov(rows)
+    spread = np.sqrt(np.diag(found))
+    return np.clip(found / spread[:, np.newaxis] / spread[np.newaxis, :], -1, 1)
+
+
+def heaviside(x: Any, half: Any) -> Any:
+    """np.heaviside."""
+    return np.where(np.isnan(x), x, np.where(x == 0, half, np.where(x < 0, 0.0, 1.0)))
+
+
+def sinc(x: Any) -> Any:
+    """np.sinc."""
+    y = np.pi * np.where(x == 0, 1.0e-20, x)
+    return np.sin(y) / y
+
+
+def isclose(a: Any, b: Any, rtol: float = 1.0e-5, atol: float = 1.0e-8) -> Any:
+    """np.isclose."""
+    return (a == b) | (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b)
+
+
+def allclose(a: Any, b: Any, rtol: float = 1.0e-5, atol: float = 1.0e-8) -> Any:
+    """np.allclose, Python's bool."""
+    return bool(np.all(isclose(a, b, rtol, atol)))
+
+
+def array_equal(a: Any, b: Any) -> Any:
+    """np.array_equal of arrays of one shape, Python's bool."""
+    return bool(np.all(a == b))
+
+
+def logaddexp(x: Any, y: Any) -> Any:
+    """np.logaddexp of finite numbers."""
+    return np.maximum(x, y) + np.log1p(np.exp(-np.abs(x - y)))
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """np.bincount of numbers below minlength, so that this is the length."""
+    assert minlength > 0
+    if weights is None:
+        made = np.zeros(minlength, np.int64)
+        np.add.at(made, x, 1)
+    else:
+        made = np.zeros(minlength, np.float64)
+        np.add.at(made, x, weights)
+    return made
+
+
+def around(a: Any, decimals: int = 0) -> Any:
+    """np.round."""
+    if decimals == 0:
+        made = np.rint(a)
+    elif decimals > 0:
+        made = np.rint(a * 10.0**decimals) / 10.0**decimals
+    else:
+        made = np.rint(a / 10.0**-decimals) * 10.0**-decimals
+    return made
+
+
 WRITTEN: dict[Any, Any] = {
     np.var: var, np.std: std, np.linalg.norm: norm, np.trace: trace, np.eye: eye,
     np.identity: identity, np.diag: diag, np.linspace: linspace, np.argmax: argmax,
-    np.argmin: argmin, np.cumsum: cumsum, np.cumprod: cumprod, np.diff: diff, np.roll: roll, np.ptp: ptp,
+    np.argmin: argmin, np.cumsum: cumsum, np.cumprod: cumprod, np.diff: diff, np.ptp: ptp,
     np.repeat: repeat, np.meshgrid: meshgrid, np.average: average, np.count_nonzero: count_nonzero, np.triu: triu,
-    np.tril: tril,
+    np.tril: tril, np.nansum: nansum, np.nanmean: nanmean, np.nanmin: nanmin, np.nanmax: nanmax,
+    np.fill_diagonal: fill_diagonal, np.cross: cross, np.gradient: gradient, np.cov: cov,
+    np.corrcoef: corrcoef, np.heaviside: heaviside, np.sinc: sinc, np.isclose: isclose,
+    np.allclose: allclose, np.array_equal: array_equal, np.logaddexp: logaddexp,
+    np.bincount: bincount, np.round: around,
 }  # fmt: skip
 OUTSIDE = {
     name: f"call {name} outside of the function, between two with @tw.jit"
-    for name in (
-        "solve inv det eig eigh eigvals eigvalsh svd qr cholesky lstsq pinv matrix_rank sort argsort "
-        "lexsort median percentile quantile unique searchsorted histogram interp fft ifft"
-    ).split()
+    for name in "eig eigvals lstsq lexsort unique union1d intersect1d setdiff1d apply_along_axis".split()
 }
+OUTSIDE.update(
+    dict.fromkeys(
+        "seed random rand randn randint uniform normal choice default_rng shuffle permutation".split(),
+        "draw the numbers outside of the function, and pass them as an array",
+    )
+)
 OUTSIDE["print"] = "print outside of the function; return what it shows"
-OUTSIDE["nonzero"] = OUTSIDE["flatnonzero"] = "use the mask itself, or a loop"
+OUTSIDE["nonzero"] = OUTSIDE["flatnonzero"] = OUTSIDE["argwhere"] = "use the mask itself, or a loop"
 """What to write instead of functions that are not translated, by their names."""
 
-WRITTEN.update({_first: _first, _extrema: _extrema})
+WRITTEN.update({each: each for each in (_first, _extrema, _correlation, _difference)})
+if hasattr(np, "trapezoid"):
+    WRITTEN[np.trapezoid] = trapezoid
 WRITTEN.update({function: function for function in list(WRITTEN.values())})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..tree import Block, Expression, Literal, Operation
-from .indices import add, literal
+from .indices import add, literal, simplified, subtract
 from .kinds import INT64
 from .reductions import Reductions
 from .values import ArrayValue, Scalar, Static, TupleValue, Value, same_shape
@@ -57,6 +58,14 @@ OPAQUE: dict[Any, tuple[str, ...]] = {
     np.fft.fftshift: ("...->...",),
     np.fft.ifftshift: ("...->...",),
     np.unwrap: ("...->...",),
+    np.kron: ("mn,pq->(m*p)(n*q)",),
+    np.convolve: ("n,m->(n+m-1)",),
+    np.correlate: ("n,m->(max-min+1)",),
+    np.vander: ("n->n(N)", "n->nn"),
+    np.polyfit: ("n,n->(deg+1)",),
+    np.polyval: ("n,...->...",),
+    np.histogram: ("...->(bins),(bins+1)", "...,...->(bins),(bins+1)"),
+    np.fft.fftfreq: ("->(n)",),
 }  # fmt: skip
 
 #: Other names of the first arguments, and shapes that depend on an argument, by its name and value.
@@ -65,8 +74,11 @@ _FORMS: dict[tuple[Any, str, Any], str] = {
     (np.linalg.svd, "compute_uv", False): "mn->k",
     (np.linalg.qr, "mode", "complete"): "mn->mm,mn",
     (np.linalg.qr, "mode", "r"): "mn->kn",
-    (np.sort, "axis", None): "",
-    (np.argsort, "axis", None): "",
+    (np.convolve, "mode", "same"): "n,m->(max)",
+    (np.convolve, "mode", "valid"): "n,m->(max-min+1)",
+    (np.correlate, "mode", "same"): "n,m->(max)",
+    (np.correlate, "mode", "full"): "n,m->(n+m-1)",
+    (np.correlate, "mode", "valid"): "n,m->(max-min+1)",
 }  # fmt: skip
 _ALONG = (np.median, np.percentile, np.quantile)
 
@@ -174,7 +186,9 @@ class Opaque(Reductions):
                 self.claim_equal(known[0], extent, node, f"the extents of what {name} takes")
         if "m" in found and "n" in found:
             smaller = Operation("minimum", (*found["m"], *found["n"]), INT64, self.at(node))
-            found["k"] = (smaller,)
+            found["k"] = found["min"] = (smaller,)
+            larger = Operation("maximum", (*found["m"], *found["n"]), INT64, self.at(node))
+            found["max"] = (larger,)
         return found
 
     def _called(
@@ -203,7 +217,7 @@ class Opaque(Reductions):
         except Exception as error:
             self.refuse(node, f"{name} refuses such arguments: {error}")
         results = sample if isinstance(sample, tuple) else (sample,)
-        shapes = [self._shape(each, extents, node) for each in gives.split(",")]
+        shapes = [self._shape(each, extents, given, node) for each in gives.split(",")]
         kept = []
         for array in arrays:
             for extent in array.shape:
@@ -244,19 +258,50 @@ class Opaque(Reductions):
         )
 
     def _shape(
-        self, letters: str, extents: dict[str, tuple[Expression, ...]], node: ast.AST
+        self,
+        letters: str,
+        extents: dict[str, tuple[Expression, ...]],
+        given: dict[str, Any],
+        node: ast.AST,
     ) -> tuple[Expression, ...]:
         shape: list[Expression] = []
-        rest = letters
-        if rest.endswith("(n//2+1)"):
-            half = Operation("//", (*extents["n"], literal(2)), INT64, self.at(node))
-            return (*extents["..."], add(half, literal(1)))
-        if rest.startswith("..."):
-            shape += extents["..."]
-            rest = rest[3:]
-        for letter in rest:
-            shape += extents[letter]
+        for part in re.findall(r"\.\.\.|\([^)]*\)|\w", letters):
+            if part.startswith("("):
+                shape.append(self._sum(ast.parse(part, mode="eval").body, extents, given, node))
+            else:
+                shape += extents[part]
         return tuple(shape)
+
+    def _sum(
+        self,
+        text: ast.expr,
+        extents: dict[str, tuple[Expression, ...]],
+        given: dict[str, Any],
+        node: ast.AST,
+    ) -> Expression:
+        """An extent that is made of others, and of arguments."""
+        match text:
+            case ast.Constant():
+                return literal(int(text.value))  # type: ignore[arg-type]
+            case ast.Name() if text.id in extents:
+                return extents[text.id][0]
+            case ast.Name():
+                if not isinstance(given.get(text.id), int):
+                    self.refuse(node, f"{text.id} must be a number", "say it")
+                return literal(given[text.id])
+            case ast.BinOp():
+                left, right = (
+                    self._sum(each, extents, given, node) for each in (text.left, text.right)
+                )
+                if isinstance(text.op, ast.Add):
+                    return add(left, right)
+                if isinstance(text.op, ast.Sub):
+                    return subtract(left, right)
+                name = "//" if isinstance(text.op, ast.FloorDiv) else "*"
+                made = Operation(name, (left, right), INT64, self.at(node))
+                self.require_numbers_in(made)
+                return simplified(made)
+        raise AssertionError(ast.dump(text))
 
 
 def _name_of(target: Any) -> str:

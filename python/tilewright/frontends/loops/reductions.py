@@ -29,7 +29,7 @@ from .values import (
     converted,
 )
 
-__all__ = ["Reductions"]
+__all__ = ["Reductions", "number_of"]
 
 # The operation, and what it starts from; None for the first element.
 _REDUCTIONS: dict[str, tuple[str, int | None]] = {
@@ -76,7 +76,7 @@ class Reductions(Statements):
         with self.loops(outer, node) as out:
             place = memory.place(out)
             first = self._element(array, axes, out, [literal(0)] * len(inner))
-            initial = None if start is None else _number(start, dtype)
+            initial = None if start is None else number_of(start, dtype)
             self.accumulated(
                 place,
                 operation,
@@ -129,7 +129,7 @@ class Reductions(Statements):
             total = self._of_chosen("sum", Chosen(array, mask), node)
             return self.binary(ast.Div(), total, self.count_of(chosen, node), node)
         array, dtype = self._typed(name, array, node)
-        other = _number(_nothing(name, dtype), dtype)
+        other = number_of(_nothing(name, dtype), dtype)
 
         def make(test: Expression, value: Expression) -> Expression:
             return Select(test, value, other, dtype)
@@ -255,7 +255,7 @@ class Reductions(Statements):
                 right_term = converted(b.element((*others, index, *column)), dtype, b.dtype)
                 return Operation("*", (left_term, right_term), dtype, self.at(node))
 
-            self.accumulated(place, "+", _number(0, dtype), [a.shape[-1]], term, node)
+            self.accumulated(place, "+", number_of(0, dtype), [a.shape[-1]], term, node)
         if outer:
             return replace(memory, fresh=True)
         return Scalar(memory.element(()), Kind(dtype))
@@ -300,5 +300,5 @@ def _nothing(name: str, dtype: np.dtype) -> Any:
     return {"prod": 1, "all": 1}.get(name, 0)
 
 
-def _number(value: Any, dtype: np.dtype) -> Literal:
+def number_of(value: Any, dtype: np.dtype) -> Literal:
     return Literal(bool(value) if dtype.kind == BOOL.dtype.kind else value, dtype)

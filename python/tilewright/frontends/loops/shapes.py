@@ -31,7 +31,8 @@ class Shapes(Operators, Subscripts):
         parts = wanted.parts if isinstance(wanted, TupleValue) else (wanted,)
         extents = [self.as_index(part, node, "an extent") for part in parts]
         shape = self._inferred(array, extents, node)
-        if array.base and not (array.whole and array.room == array.shape):
+        is_whole = array.reshaped or (array.whole and array.room == array.shape)
+        if array.base and not is_whole:
             self.refuse(node, "reshape of a part of an array", "copy it before, .copy()")
         if array.base:
             self.contiguous.add(array.base)
@@ -48,6 +49,7 @@ class Shapes(Operators, Subscripts):
             array.base,
             None if place is None else lambda indices: place(back(indices)),
             uninitialised=array.uninitialised,
+            reshaped=True,
         )
 
     def _inferred(self, array: ArrayValue, extents: list[Expression], node: ast.AST) -> Indices:
@@ -70,6 +72,7 @@ class Shapes(Operators, Subscripts):
             if constant_of(divisor) != 1:
                 number, whole = constant_of(divisor), constant_of(size)
                 if number is None:
+                    self.require_numbers_in(Operation("//", (size, divisor), INT64, self.at(node)))
                     self.refuse(node, "what -1 stands for is not known here", "say it")
                 size = (
                     literal(whole // number)
@@ -110,9 +113,12 @@ class Shapes(Operators, Subscripts):
         for extent, index in zip(new_rest, at, strict=True):
             if constant_of(extent) != 1:
                 flat = add(self._times(flat, extent, node), index)
+                self.require_numbers_in(flat)
         middle: list[Expression] = []
         large = [n for n, extent in enumerate(old_rest) if constant_of(extent) != 1]
         for number in reversed(range(len(old_rest))):
+            if number in large[1:]:
+                self.require_numbers_in(*old_rest[number:])
             if number not in large:
                 middle.insert(0, literal(0))
             elif number == large[0]:

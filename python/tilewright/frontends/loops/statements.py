@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..refusals import refuse
 from ..tree import (
     Assume,
     Break,
@@ -38,6 +39,7 @@ from .values import (
     Scalar,
     TupleValue,
     Value,
+    as_bool_literal,
     broadcast_indices,
     converted,
     same_shape,
@@ -100,6 +102,14 @@ class Statements(Masks, LoopStatements):
                 self.return_statement(node)
             case ast.Assert():
                 condition = self.truth(self.expression(node.test), node.test)
+                if self.frame.called_at and as_bool_literal(condition) is False:
+                    function = self.frame.source.tree
+                    known = (ast.get_docstring(function) or function.name).splitlines()[0]
+                    refuse(
+                        self.frame.called_at,
+                        f"this form of the function is not translated; what is: {known}",
+                        "write it in loops",
+                    )
                 self.emit(Assume(condition, self.at(node), checked=True), node)
             case ast.Expr():
                 if not isinstance(node.value, ast.Constant):  # a docstring

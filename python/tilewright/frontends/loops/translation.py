@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import TranslationError
 from ..induction import with_counters_known
-from ..tree import Array, Expression, Location, Operation, Program, Variable
+from ..tree import Array, Expression, Literal, Location, Operation, Program, Variable
 from .context import Frame, Storage
 from .definitions import find_webs
 from .indices import NOWHERE, literal
@@ -51,6 +51,7 @@ class Translated:
         is_tuple: it returns a tuple of them.
         cases: the loops of which it is right for one remainder of their count only.
         constants: the names outside of the function that it uses, with their values.
+        numbers: the parameters of the function that are numbers in the program.
     """
 
     program: Program
@@ -59,6 +60,7 @@ class Translated:
     constants: list[tuple[Any, str, Any]]
     contiguous: frozenset[str] = frozenset()
     cases: frozenset[Location] = frozenset()
+    numbers: dict[str, int] = field(default_factory=dict)
 
 
 class Translation(Library):
@@ -99,6 +101,7 @@ class Translation(Library):
             tuple(
                 Operation(">=", (Variable(name, INT64), literal(0)), BOOL.dtype, NOWHERE)
                 for name in signature.extents
+                if name not in self.numbers
             ),
         )
         constants = [(lookup, name, value) for (_, name), (lookup, value) in self.constants.items()]
@@ -109,6 +112,7 @@ class Translation(Library):
             constants,
             frozenset(self.contiguous),
             frozenset(self.cases),
+            dict(self.numbers),
         )
 
     def whole(self, function: Any, signature: Signature) -> None:
@@ -117,8 +121,9 @@ class Translation(Library):
         self.frames = [Frame(source, webs, (), function.lookup, function)]
         for name in signature.extents:
             self.taken.add(name)
-            self.parameters[name] = INT64
-            self.nonnegative.add(name)
+            if name not in self.numbers:
+                self.parameters[name] = INT64
+                self.nonnegative.add(name)
         arguments = {each.arg: each for each in _argument_nodes(source.tree)}
         for slot in signature.slots:
             self.argument(slot, arguments[slot.argument])
@@ -142,6 +147,8 @@ class Translation(Library):
         match slot:
             case ConstantSlot():
                 value = Static(slot.value)
+            case ParameterSlot() if slot.name in self.numbers:
+                value = Scalar(Literal(self.numbers[slot.name], slot.kind.dtype), slot.kind)
             case ParameterSlot():
                 if slot.name not in self.parameters:
                     self.taken.add(slot.name)
@@ -152,12 +159,17 @@ class Translation(Library):
                 self.arrays[slot.name] = Array(slot.name, slot.kind.dtype, (), where)
                 value = Scalar(self.read(slot.name, (), slot.kind.dtype, node), slot.kind)
             case ArraySlot():
-                shape = tuple(_extent(each) for each in slot.shape)
+                shape = tuple(self.extent(each) for each in slot.shape)
                 if slot.name not in self.arrays:
                     self.taken.add(slot.name)
                     self.arrays[slot.name] = Array(slot.name, slot.dtype, shape, where)
                 value = self.view(slot.name, slot.dtype, shape, shape, node)
         self.bind_argument(web, value, node)
+
+    def extent(self, extent: str | int) -> Expression:
+        """That of an argument."""
+        number = self.numbers.get(extent) if isinstance(extent, str) else extent
+        return Variable(str(extent), INT64) if number is None else literal(number)
 
     def bind_argument(self, web: str, value: Value, node: ast.arg) -> None:
         """An argument that is assigned in the function gets a place of its own."""
@@ -201,7 +213,10 @@ class Translation(Library):
         webs = find_webs(tree)
         known = set(self.arrays)
         outer = getattr(function, "outer", None)
-        self.frames.append(Frame(loops.source, webs, key, loops.lookup, loops, outer=outer))
+        frame = Frame(loops.source, webs, key, loops.lookup, loops, outer=outer)
+        if function.__dict__.get("is_numpys"):
+            frame.called_at = self.frame.called_at or where
+        self.frames.append(frame)
         try:
             for each in _argument_nodes(tree):
                 self.bind_argument(webs.name_of[id(each)], kept[each.arg], each)
@@ -406,7 +421,3 @@ def _returns_value(tree: ast.FunctionDef) -> bool:
         and not (isinstance(each.value, ast.Constant) and each.value.value is None)
         for each in ast.walk(tree)
     )
-
-
-def _extent(extent: str | int) -> Expression:
-    return literal(extent) if isinstance(extent, int) else Variable(extent, INT64)

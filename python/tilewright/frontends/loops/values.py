@@ -60,6 +60,7 @@ class ArrayValue:
         uninitialised: it has no values yet (`np.empty`).
         fresh: its memory was made for this value and has no other name.
         gathered: arrays of subscripts chose its elements: values, but for what is assigned to.
+        reshaped: it is all of `base`, in its order, in another shape.
     """
 
     shape: tuple[Expression, ...]
@@ -72,6 +73,7 @@ class ArrayValue:
     uninitialised: bool = False
     fresh: bool = False
     gathered: bool = False
+    reshaped: bool = False
 
     @property
     def kind(self) -> Kind:

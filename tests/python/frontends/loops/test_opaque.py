@@ -27,7 +27,7 @@ def test_it_is_called_for_every_iteration_or_refused():
         if A[0, 0] > 0:
             A[:] = np.linalg.inv(A)
 
-    with pytest.raises(tw.TranslationError, match=r"np\.linalg\.inv is called only if"):
+    with pytest.raises(tw.TranslationError, match="inv is called only if"):
         sometimes(np.eye(3))
 
 

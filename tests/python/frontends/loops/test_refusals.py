@@ -24,7 +24,7 @@ def made(body: str, header: str = "def f(A, n):") -> Any:
 
 
 REFUSED = [
-    ("x = [A[i] for i in range(n)]", "a list comprehension", 2, 9),
+    ("x = {A[i] for i in range(n)}", "a set is not translated", 2, 9),
     ("x = {1: 2}", "a dictionary", 2, 9),
     ("with n:\n    pass", "with is not translated", 2, 5),
     ("try:\n    pass\nexcept ValueError:\n    pass", "try is not translated", 2, 5),

@@ -8,6 +8,7 @@ import pytest
 import tilewright as tw
 
 from . import (
+    array_functions,
     cases,
     form_functions,
     gathering_functions,
@@ -25,7 +26,7 @@ from .comparison import by_interpreter, by_kernel, by_python, same
 # They enter their functions.
 assert npbench_functions and other_functions and form_functions and while_functions
 assert local_functions and gathering_functions and masked_functions and sliced_functions
-assert opaque_functions
+assert opaque_functions and array_functions
 
 
 @pytest.mark.parametrize("name", cases.CASES)

@@ -137,7 +137,9 @@ class _Maker:
         self.keeps_order = keeps_order
         self.is_free = not keeps_order and is_free(scanned, memory)
         self.scanned = scanned
-        self.asks_range = False  # whether conditions say what follows from ranges of data's subscripts
+        self.asks_range = (
+            False  # whether conditions say what follows from ranges of data's subscripts
+        )
         self.is_ordered = False  # whether the function has the program's order
         self.memory = memory
         self.program = scanned.program

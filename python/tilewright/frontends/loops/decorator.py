@@ -20,7 +20,6 @@ import numpy as np
 import tilewright as tw
 
 from ... import _core
-<<<<<<< HEAD
 from ...base.errors import ArgumentTypeError, DeclarationError
 from .. import constants, kept
 
@@ -30,160 +29,10 @@ if TYPE_CHECKING:
     from .functions import Loops
     from .kernels import Kernel
     from .signatures import Signature
-=======
-from ...base.errors import ArgumentError, ArgumentTypeError, DeclarationError, SubscriptError
-from .. import known_calls
-from ..dataflow import to_function
-from ..refusals import refuse
-from ..translated import TranslatedFunction
-from ..tree import Expression, Program
-from .checks import Checks, FactError, OutsideError
-from .context import NeedsNumbers
-from .definitions import find_webs
-from .facts import value_of
-from .functions import Loops
-from .signatures import Signature, alike, signature_of
-from .sources import Source
-from .translation import Translated, Translation
->>>>>>> pydoor
 
 __all__ = ["LoopFunction", "jit"]
 
 
-<<<<<<< HEAD
-=======
-class _Kernel:
-    """A function translated for a signature."""
-
-    def __init__(
-        self, translated: Translated, values: dict[str, Any], options: dict[str, Any]
-    ) -> None:
-        self.translated = translated
-        self.checks = Checks(translated.program)
-        self.checks(values)
-        self.region = self.checks.region(values)
-        context = translated.program.context
-        if self.region is not None:
-            context = (*context, self.region)
-        self.program: Program = replace(translated.program, context=context)
-        self.function: TranslatedFunction = to_function(self.program, keeps_order=False, **options)
-
-    def holds(self, values: dict[str, Any]) -> bool:
-        """Whether it is for such sizes, and the constants that it was made with are today's."""
-        if not self.has_its_numbers(values):
-            return False
-        try:
-            self.checks(values)
-        except OutsideError:
-            return False  # one that lets subscripts count from the end may do
-        except FactError as error:
-            if error.place in self.translated.cases:
-                return False
-            raise ArgumentError(error.plain, error.location) from None
-        if self.region is not None and not value_of(self.region, values):
-            return False
-        return self.has_its_constants()
-
-    def has_its_numbers(self, values: dict[str, Any]) -> bool:
-        """Whether the sizes that are numbers in it are those of the call."""
-        return all(int(values[name]) == n for name, n in self.translated.numbers.items())
-
-    def has_its_constants(self) -> bool:
-        """Whether the constants that it was made with are today's."""
-        for lookup, name, value in self.translated.constants:
-            try:
-                found = lookup(name)
-            except NameError:
-                return False
-            if found is not value and not _equal(found, value):
-                return False
-        return True
-
-    def arrays_for(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The program's arguments, in order: those of the call, and memory for what it returns."""
-        given = {}
-        for name in self.program.arguments:
-            value = values.get(name)
-            if value is None:
-                array = self.program.arrays[name]
-                shape = tuple(_size(each, values) for each in array.shape)
-                value = np.zeros(shape, array.dtype)
-            given[name] = value
-        for name in self.translated.contiguous:
-            if name in values and not values[name].flags.c_contiguous:
-                raise ArgumentError(
-                    f"{self.program.name}(): {name} is given another shape in the function, so its "
-                    "elements must lie without gaps; pass np.ascontiguousarray of it"
-                )
-        return given
-
-    def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
-        given = self.arrays_for(values)
-        self.function(**given, **threads)
-        return _returned(self.translated, given)
-
-    def remember(
-        self,
-        door: _core.KnownCalls,
-        given: tuple[Any, ...],
-        signature: Signature,
-        values: dict[str, Any],
-    ) -> None:
-        """Lets calls like this one come here without Python."""
-        contiguous = self.translated.contiguous
-        is_general = (
-            self.function.knows_sizes
-            and (self.region is not None or not self.checks.wrong)
-            and not self.translated.numbers
-        )
-        arguments, origins = alike(signature, values, contiguous, is_general)
-        constants = [
-            place
-            for lookup, name, value in self.translated.constants
-            for place in lookup.__self__.places(name)
-        ]
-        results = self.translated.results
-        known_calls.remember(
-            door,
-            given,
-            arguments,
-            self.function,
-            origins,
-            constants,
-            None
-            if results is None
-            else [(each.array, each.kind is not None and each.kind.weak) for each in results],
-            self.translated.is_tuple,
-        )
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if type(a) is not type(b) or isinstance(a, np.ndarray):
-        return False
-    try:
-        return bool(a == b) and (not isinstance(a, float) or np.signbit(a) == np.signbit(b))
-    except Exception:  # an object of the person's own: whatever its comparison raises
-        return False
-
-
-def _size(extent: Expression, values: dict[str, Any]) -> int:
-    return int(value_of(extent, values))
-
-
-def _returned(translated: Translated, given: dict[str, Any]) -> Any:
-    if translated.results is None:
-        return None
-    parts = []
-    for result in translated.results:
-        array = given[result.array]
-        if result.kind is None:
-            parts.append(array)
-        else:
-            parts.append(array.item() if result.kind.weak else array[()])
-    return tuple(parts) if translated.is_tuple else parts[0]
-
-
->>>>>>> pydoor
 class LoopFunction(_core.KnownCalls):
     """A Python function that was given to `tw.jit`.
 
@@ -308,56 +157,14 @@ class LoopFunction(_core.KnownCalls):
             self._made.setdefault(signature, []).append(kernel)
         return kernel
 
-<<<<<<< HEAD
     def translate(self, *arguments: Any, **keywords: Any) -> Program:
         """The statement tree of the function for such arguments; nothing is compiled."""
+        from .kernels import translated
         from .translation import Translation
 
-        signature, _ = self._bound(arguments, keywords)
-        return Translation(self.__name__).run(self.__tilewright_loops__, signature).program
-=======
-    def _made(self, signature: Signature, values: dict[str, Any]) -> _Kernel:
-        """A new kernel; subscripts that turn out to be below 0 count from the end."""
-        wrapping: set[Any] = set()
-        residues: dict[Any, int] = {}
-        numbers: dict[str, int] = {}
-        while True:
-            translation = Translation(self.__name__)
-            translation.wrapping = wrapping
-            translation.residues = residues
-            translated = self._translated(translation, signature, values, numbers)
-            try:
-                return _Kernel(translated, values, self._options)
-            except OutsideError as error:
-                if error.place in wrapping:
-                    raise SubscriptError(error.plain, error.location) from None
-                wrapping.add(error.place)
-            except FactError as error:
-                residue = residues.get(error.place, 0) + 1
-                if residue >= translation.cases.get(error.place, 0):
-                    raise ArgumentError(error.plain, error.location) from None
-                residues[error.place] = residue
-
-    def _translated(
-        self,
-        translation: Translation,
-        signature: Signature,
-        values: dict[str, Any],
-        numbers: dict[str, int],
-    ) -> Translated:
-        """The function's statement tree; sizes of which products are taken become numbers in it."""
-        while True:
-            translation.numbers = numbers
-            try:
-                return translation.run(self.__tilewright_loops__, signature)
-            except NeedsNumbers as needs:
-                numbers.update({name: int(values[name]) for name in needs.names})
-
-    def translate(self, *arguments: Any, **keywords: Any) -> Program:
-        """The statement tree of the function for such arguments; nothing is compiled."""
         signature, values = self._bound(arguments, keywords)
-        return self._translated(Translation(self.__name__), signature, values, {}).program
->>>>>>> pydoor
+        loops = self.__tilewright_loops__
+        return translated(Translation(self.__name__), loops, signature, values, {}).program
 
     def inspect(self, *arguments: Any, **keywords: Any) -> TranslatedFunction:
         """The kernel for such arguments, to schedule and to look at; nothing runs.

@@ -15,6 +15,7 @@ from ..refusals import refuse
 from ..translated import TranslatedFunction
 from ..tree import Expression, Program
 from .checks import Checks, FactError, OutsideError
+from .context import NeedsNumbers
 from .definitions import find_webs
 from .facts import value_of
 from .functions import Loops
@@ -22,7 +23,7 @@ from .signatures import Signature, alike
 from .sources import Source
 from .translation import Translated, Translation
 
-__all__ = ["Kernel", "check_definition", "made_kernel"]
+__all__ = ["Kernel", "check_definition", "made_kernel", "translated"]
 
 
 class Kernel:
@@ -44,6 +45,8 @@ class Kernel:
 
     def holds(self, values: dict[str, Any]) -> bool:
         """Whether it is for such sizes, and the constants that it was made with are today's."""
+        if not self.has_its_numbers(values):
+            return False
         try:
             self.checks(values)
         except OutsideError:
@@ -55,6 +58,10 @@ class Kernel:
         if self.region is not None and not value_of(self.region, values):
             return False
         return self.has_its_constants()
+
+    def has_its_numbers(self, values: dict[str, Any]) -> bool:
+        """Whether the sizes that are numbers in it are those of the call."""
+        return all(int(values[name]) == n for name, n in self.translated.numbers.items())
 
     def has_its_constants(self) -> bool:
         """Whether the constants that it was made with are today's."""
@@ -99,8 +106,10 @@ class Kernel:
     ) -> None:
         """Lets calls like this one come here without Python."""
         contiguous = self.translated.contiguous
-        is_general = self.function.knows_sizes and (
-            self.region is not None or not self.checks.wrong
+        is_general = (
+            self.function.knows_sizes
+            and (self.region is not None or not self.checks.wrong)
+            and not self.translated.numbers
         )
         arguments, origins = alike(signature, values, contiguous, is_general)
         places = [
@@ -160,13 +169,14 @@ def made_kernel(
     """A new kernel; subscripts that turn out to be below 0 count from the end."""
     wrapping: set[Any] = set()
     residues: dict[Any, int] = {}
+    numbers: dict[str, int] = {}
     while True:
         translation = Translation(loops.name)
         translation.wrapping = wrapping
         translation.residues = residues
-        translated = translation.run(loops, signature)
+        found = translated(translation, loops, signature, values, numbers)
         try:
-            return Kernel(translated, values, options)
+            return Kernel(found, values, options)
         except OutsideError as error:
             if error.place in wrapping:
                 raise SubscriptError(error.plain, error.location) from None
@@ -176,6 +186,22 @@ def made_kernel(
             if residue >= translation.cases.get(error.place, 0):
                 raise ArgumentError(error.plain, error.location) from None
             residues[error.place] = residue
+
+
+def translated(
+    translation: Translation,
+    loops: Loops,
+    signature: Signature,
+    values: dict[str, Any],
+    numbers: dict[str, int],
+) -> Translated:
+    """The function's statement tree; sizes of which products are taken become numbers in it."""
+    while True:
+        translation.numbers = numbers
+        try:
+            return translation.run(loops, signature)
+        except NeedsNumbers as needs:
+            numbers.update({name: int(values[name]) for name in needs.names})
 
 
 def check_definition(source: Source) -> None:

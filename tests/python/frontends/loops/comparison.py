@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.frontends import tree
 from tilewright.frontends.interpreter import interpret
+from tilewright.frontends.loops import kernels
 from tilewright.frontends.loops.facts import value_of
 from tilewright.frontends.loops.signatures import signature_of
 from tilewright.frontends.loops.translation import Translation
@@ -42,7 +43,9 @@ def by_interpreter(function: Any, arguments: tuple[Any, ...]) -> list[Any]:
     bound = function._signature.bind(*given)
     bound.apply_defaults()
     signature, values = signature_of("f", bound.arguments)
-    translated = function._translated(Translation("f"), signature, values, {})
+    translated = kernels.translated(
+        Translation("f"), function.__tilewright_loops__, signature, values, {}
+    )
     try:
         values = interpreted(translated.program, values)
     except IndexError:  # a subscript below 0: a kernel counts it from the end

@@ -73,6 +73,10 @@ class LoopCommands(MappingState):
         if {outer.tag, inner.tag} not in ({""}, {"parallel"}):
             raise Refused("tags that the joined loop would not have")
         driven = self.driven(c)[position : position + 2]
+        if driven[0] != driven[1] and 1 in (outer.extent, inner.extent):
+            raise NotModelled(
+                "a loop of one iteration, which belongs to either side of a reduction"
+            )
         if driven[0] != driven[1]:
             raise Refused("a reduction begins and ends between the two")
         if not inner.extent:

@@ -97,7 +97,12 @@ class Substituted:
 
 
 def with_names(value: Any, names: dict[str, Any]) -> Any:
-    """An affine expression or a subscript with iterators replaced."""
+    """An affine expression or a subscript with iterators replaced; what depends on a computed one is computed."""
+    if not callable(value) and value[0] not in ("mod", "div"):
+        for name in value[1]:
+            if name in names and is_computed(names[name]):
+                computed: Any = names[name]
+                return computed
     if not callable(value) and value[0] in ("mod", "div"):
         return [value[0], with_names(value[1], names), value[2]]
     if callable(value) or any(callable(new) for new in names.values()):

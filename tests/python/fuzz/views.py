@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Collection
 from typing import Any
 
 from fuzz.programs import AXES, walk
@@ -75,12 +76,16 @@ def needs_elements(name: str, computations: Computations) -> bool:
     )
 
 
-def read_through(computations: Computations, outputs: list[str]) -> Computations:
-    """The computations without views that are no outputs; nobody reads those that are."""
+def read_through(
+    computations: Computations, outputs: list[str], stored: Collection[str]
+) -> Computations:
+    """The computations without views that are no outputs; nobody reads those that are. Of a view that is read at
+    computed subscripts the library says whether it is `stored`: whether such a subscript stays among its elements
+    is a question to isl."""
     result = {n: with_elements(c) if c.get("view") else c for n, c in computations.items()}
     for name in computations:
         view = result[name]
-        if not view.get("view") or needs_elements(name, result):
+        if not view.get("view") or (needs_elements(name, result) and name in stored):
             continue
 
         def change(node: list[Any], view: dict[str, Any] = view) -> list[Any]:

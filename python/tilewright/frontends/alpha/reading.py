@@ -177,7 +177,7 @@ class _Reader:
         return External(self.type(result), str(name), types, position=_at(name))
 
     def type(self, tree: Any) -> str:
-        unsigned, name = tree.children
+        unsigned, name = tree.children if len(tree.children) == 2 else (tree.children[0], "int")
         text = "long" if name == "longlong" else str(name)
         if unsigned is None:
             return text

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import tilewright as tw
 
+from ...base.checks import a_path, described
 from . import tree
 from .c.scanning import scan_c
 from .c.wrapping import make_text, wrapper_c
@@ -26,7 +27,7 @@ from .graphs import Graph, build_prdg, export_prdg
 from .history import recorder
 from .kernels import identifier
 from .program import Program, load
-from .reading import read_domain, read_function
+from .reading import read, read_domain, read_function
 from .rewrites.basis import change_of_basis
 from .rewrites.composing import compose_reductions
 from .rewrites.decomposing import decompose_reduction
@@ -91,13 +92,14 @@ recorded = recorder(Program)
 
 def ReadAlphabets(filePath: str | os.PathLike[str]) -> Program:  # the report's own argument names
     """The program of a file; `load`."""
-    return load(FilePath(filePath))
+    return load(FilePath(a_path(filePath, "filePath")))
 
 
 @recorded
 def RenameSystem(program: Program, system: str, newSystemName: str) -> Program:
     """A system under another name; see `rewrites.renaming.rename_system`."""
     program.system(system)
+    _require_name(newSystemName, "affine {name} {{N | N > 0}} output int X; let X = 1; .")
     mapping = program.mapping(system)
     renamed = program.with_tree(rename_system(program.tree, system, newSystemName))
     return renamed.with_mapping(newSystemName, mapping)
@@ -106,6 +108,11 @@ def RenameSystem(program: Program, system: str, newSystemName: str) -> Program:
 @recorded
 def RenameVariable(program: Program, system: str, varName: str, newVarName: str) -> Program:
     """A variable under another name; see `rewrites.renaming.rename_variable`."""
+    _require_name(
+        newVarName,
+        "affine s {{ {name}_N | {name}_N > 0 }} output int {name}, {name}_; "
+        "let {name} = 1; {name}_ = 1 + {name}; .",
+    )
     return program.with_system(rename_variable(program.system(system), varName, newVarName))
 
 
@@ -123,28 +130,33 @@ def Normalize(program: Program, system: str | None = None) -> Program:
 
 def Show(program: Program) -> str:
     """Prints the program with all index names, and gives the text."""
+    _require_program(program, "Show")
     print(program.show())
     return program.show()
 
 
 def AShow(program: Program) -> str:
     """Prints the program in array notation, and gives the text."""
+    _require_program(program, "AShow")
     print(program)
     return str(program)
 
 
 def Save(program: Program, outDir: str | os.PathLike[str]) -> FilePath:
     """Writes what `Show` prints to a file; into a folder, under the name of the first system."""
+    _require_program(program, "Save")
     return _written(program, outDir, program.show())
 
 
 def ASave(program: Program, outDir: str | os.PathLike[str]) -> FilePath:
     """Writes what `AShow` prints to a file; into a folder, under the name of the first system."""
+    _require_program(program, "ASave")
     return _written(program, outDir, str(program))
 
 
 def PrintAST(program: Program) -> str:
     """Prints the tree with identifiers, expression domains D and context domains X, and gives the text."""
+    _require_program(program, "PrintAST")
     print(program.print_ast())
     return program.print_ast()
 
@@ -189,12 +201,17 @@ def Simplify(program: Program, system: str | None = None) -> Program:
 
 def BuildPRDG(program: Program, system: str, inputs: bool = False) -> Graph:
     """The dependence graph of a system; see `graphs.build_prdg`."""
+    _require_program(program, "BuildPRDG")
     return build_prdg(program.system(system), inputs)
 
 
 def ExportPRDG(prdg: Graph, filename: str | os.PathLike[str]) -> FilePath:
     """Writes a dependence graph in Graphviz's language DOT."""
-    path = FilePath(filename)
+    if not isinstance(prdg, Graph):
+        raise tw.DeclarationTypeError(
+            f"ExportPRDG takes what BuildPRDG answers, got {described(prdg)}"
+        )
+    path = FilePath(a_path(filename, "filename"))
     path.write_text(export_prdg(prdg), encoding="utf-8")
     return path
 
@@ -298,6 +315,24 @@ def TransformReductionBody(program: Program, nodeID: Identifier, T: str) -> Prog
 # ---- arguments ----
 
 
+def _require_program(program: object, command: str) -> None:
+    """What `recorded` asks of the commands that make a program."""
+    if not isinstance(program, Program):
+        raise tw.DeclarationTypeError(f"{command} takes an Alpha program, got {described(program)}")
+
+
+def _require_name(name: object, text: str) -> None:
+    """Refuses what does not read back as a name, such as a word of the language."""
+    if not isinstance(name, str):
+        raise tw.DeclarationTypeError(f"a name is text, got {described(name)}")
+    try:
+        if not re.fullmatch(r"[\w-]+", name):
+            raise tw.DeclarationError("no name")
+        read(text.format(name=name))
+    except tw.DeclarationError:
+        raise tw.DeclarationError(f"{described(name)} is no name that Alpha can read") from None
+
+
 def _each(
     program: Program, name: str | None, change: Callable[[tree.System], tree.System]
 ) -> Program:
@@ -317,7 +352,8 @@ def _integers(given: Identifier, what: str) -> tuple[int, ...]:
         if not re.fullmatch(r"[\[(]?\s*-?\d+(\s*,\s*-?\d+)*\s*[\])]?", given.strip()):
             raise tw.DeclarationError(f"{what} must be integers such as '[0, 1]', not {given!r}")
         return tuple(map(int, re.findall(r"-?\d+", given)))
-    if not isinstance(given, Sequence) or not all(isinstance(each, int) for each in given):
+    integers = isinstance(given, Sequence) and all(type(each) is int for each in given)
+    if not integers or not given:
         raise tw.DeclarationTypeError(f"{what} must be integers such as '[0, 1]', not {given!r}")
     return tuple(int(each) for each in given)
 
@@ -335,7 +371,7 @@ def _place(program: Program, identifier: Identifier) -> tuple[tree.System, tree.
 
 
 def _written(program: Program, where: str | os.PathLike[str], text: str) -> FilePath:
-    path = FilePath(where)
+    path = FilePath(a_path(where, "outDir"))
     if path.is_dir():
         path = path / f"{next(iter(program))}.ab"
     path.write_text(text, encoding="utf-8")
@@ -347,6 +383,7 @@ def _written(program: Program, where: str | os.PathLike[str], text: str) -> File
 
 def generateWriteC(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:
     """Writes NAME.c, demand-driven C; see `c.writing.write_c`."""
+    _require_program(program, "generateWriteC")
     text = write_c(program.system(system), program.tree)
     return _generated(outDir, f"{identifier(system)}.c", text)
 
@@ -362,6 +399,7 @@ def generateScanC(
 ) -> FilePath:
     """Writes NAME.c, C with OpenMP in which the recurrences of the system are scans over blocks of `size`
     values; `associative` names external functions that are associative. See `c.scanning`."""
+    _require_program(program, "generateScanC")
     externs = [_extern(program, name) for name in _names(associative, "associative=")]
     text = scan_c(
         program.system(system), program.tree, program._externs, size, reassociate, externs
@@ -386,6 +424,7 @@ def _extern(program: Program, name: str) -> tw.Extern:
 
 def generateWrapperC(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:
     """Writes NAME-wrapper.c, a `main` around NAME; see `c.wrapping.wrapper_c`."""
+    _require_program(program, "generateWrapperC")
     tiling = program.mapping(system).tiling
     text = wrapper_c(program.system(system), tiling.names if tiling else ())
     return _generated(outDir, f"{identifier(system)}-wrapper.c", text)
@@ -393,11 +432,12 @@ def generateWrapperC(program: Program, system: str, outDir: str | os.PathLike[st
 
 def generateMakefile(program: Program, system: str, outDir: str | os.PathLike[str]) -> FilePath:
     """Writes a Makefile with the rules all, check, check-noprompt, verify and verify-rand."""
+    _require_program(program, "generateMakefile")
     return _generated(outDir, "Makefile", make_text(program.system(system)))
 
 
 def _generated(folder: str | os.PathLike[str], name: str, text: str) -> FilePath:
-    path = FilePath(folder)
+    path = FilePath(a_path(folder, "outDir"))
     path.mkdir(parents=True, exist_ok=True)
     path = path / name
     path.write_text(text, encoding="utf-8")

@@ -24,7 +24,16 @@ from .tree import (
     Variable,
 )
 
-__all__ = ["COMPARISONS", "C_TYPES", "DTYPES", "LOGICAL", "common_type", "promoted", "type_of"]
+__all__ = [
+    "COMPARISONS",
+    "C_TYPES",
+    "DTYPES",
+    "LOGICAL",
+    "common_type",
+    "promoted",
+    "reduces_converted",
+    "type_of",
+]
 
 #: Alpha's types, from the lowest rank up, and the library's.
 DTYPES = {
@@ -58,6 +67,43 @@ def promoted(kind: str) -> str:
 def common_type(left: str, right: str) -> str:
     """To which type two operands are converted."""
     return max(promoted(left), promoted(right), key=_RANK.__getitem__)
+
+
+def reduces_converted(operator: str, source: str, target: str) -> bool:
+    """Whether a reduction's value, converted, is what the reduction of its converted terms gives.
+
+    Rounding and widening keep the order of values, and integers are added and multiplied modulo a power of
+    two, which a smaller one divides. A sum that is rounded or wraps around in the narrower type is not
+    the sum in the wider one.
+
+    Args:
+        operator: of the reduction.
+        source: the type in which it reduces.
+        target: to which its value is converted.
+    """
+    if source == target:
+        return True
+    if operator == "xor" or target == "bool":
+        return False
+    if operator in LOGICAL:
+        return True
+    fractions = ("float", "double")
+    if operator in ("min", "max"):
+        return target in fractions or (source not in fractions and _holds(target, source))
+    return not {source, target} & set(fractions) and _bits(target) <= _bits(source)
+
+
+def _bits(kind: str) -> int:
+    return 1 if kind == "bool" else int(DTYPES[kind].lstrip("uint"))
+
+
+def _holds(wide: str, narrow: str) -> bool:
+    """Whether an integer type has all values of another one."""
+    unsigned = wide.startswith("unsigned")
+    if unsigned and not (narrow == "bool" or narrow.startswith("unsigned")):
+        return False
+    sign = not unsigned and (narrow == "bool" or narrow.startswith("unsigned"))
+    return _bits(wide) >= _bits(narrow) + sign
 
 
 def type_of(system: System, node: Expression) -> str:

@@ -17,14 +17,14 @@ import tilewright as tw
 
 from ...base.source import located_at
 from .attributes import Attributes, attributes_of
-from .conversions import COMPARISONS, DTYPES, LOGICAL, common_type, type_of
+from .conversions import COMPARISONS, DTYPES, LOGICAL, common_type, reduces_converted, type_of
 from .domains import Domain, canonical, formula, fresh_names
 from .errors import complaint, source_of
 from .instances import instantiated
 from .linear import Floor, Linear
 from .mathematics import standard_function
 from .presburger import Constraint
-from .spaces import near_domain, reduction_space, simplest_bounds
+from .spaces import lines_along, near_domain, reduction_space, simplest_bounds
 from .tree import (
     Binary,
     Call,
@@ -120,7 +120,7 @@ def array_bounds(system: System, declared: Declaration) -> list[Linear]:
                 f"the {declared.kind} {declared.name} is an array that begins at 0, but index {name} "
                 "may be negative; shift it (CoB)", below.within(system.context),
             )  # fmt: skip
-        bounds = [bound for part in line.parts for bound in _upper_bounds(part, name)]
+        bounds = [e for part in lines_along(domain, name) for e in _upper_bounds(part, name)]
         for bound in bounds:
             beyond = Constraint(Linear.of(name) - bound - _ONE, False)
             if (line & Domain.where((name,), [[beyond]])).is_empty:
@@ -315,7 +315,11 @@ class _Translation:
                 continue
             scope = _Scope(self, found, piece.named(names))
             with self.at(node):
-                value = self.as_type(scope.value(node, path, place), declared.type)
+                if self.statements and isinstance(node, Reduce):
+                    value: Value | int = scope.reduce(node, path, place, declared.type)
+                else:
+                    value = scope.value(node, path, place)
+                value = self.as_type(value, declared.type)
                 parts = formula(piece.named(names).parts)
                 text = f"{{ {equation.name}[{', '.join(names)}] : {parts} }}"
                 array.define(self.with_parameters(text), value)
@@ -498,7 +502,11 @@ class _Scope:
 
     # ---- reductions ----
 
-    def reduce(self, node: Reduce, path: Path, point: tuple[Linear, ...]) -> Value:
+    def reduce(
+        self, node: Reduce, path: Path, point: tuple[Linear, ...], wanted: str | None = None
+    ) -> Value:
+        """Of this type, if the terms may as well be converted to it: then the whole equation is a
+        reduction, whose terms can have times of their own."""
         kind, below = type_of(self.system, node), (*path, 0)
         taken = self.system.names()
         space = reduction_space(node, self.found.expression[below], self.domain, point, taken)
@@ -506,14 +514,18 @@ class _Scope:
         scope = _Scope(self.translation, self.found, domain)
         body_kind = "bool" if node.operator in LOGICAL else type_of(self.system, node.body)
         value = scope.operand(node.body, below, body_point, body_kind)
+        operator = node.operator
+        if wanted not in (None, kind) and reduces_converted(operator, kind, wanted):
+            value, kind = self.translation.as_type(value, wanted), wanted
+            operator = {"and": "min", "or": "max"}.get(operator, operator)
         if not inner:
             return self.translation.as_type(value, kind)
         ranges = self.ranges(node, domain, inner)
         where = self.condition(domain.gist(around).parts)
-        if node.operator == "xor":
+        if operator == "xor":
             ones = tw.sum(tw.cast(value, "int64"), over=ranges, where=where)
             return _differs(tw.fmod(ones, tw.cast(2, "int64")), "int64")
-        reduced = _REDUCTIONS[node.operator](value, over=ranges, where=where)
+        reduced = _REDUCTIONS[operator](value, over=ranges, where=where)
         return self.translation.as_type(reduced, kind)
 
     def ranges(

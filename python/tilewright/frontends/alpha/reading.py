@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import tilewright as tw
 
+from ...base.checks import described
 from .domains import AffineFunction, Domain
 from .errors import Source, complaint
 from .linear import Floor, Linear
@@ -129,15 +130,24 @@ def read_domain(text: str, parameters: Sequence[str], names: Names = None) -> Do
         parameters: the names that are parameters.
         names: of the indices, where the text leaves them out.
     """
+    _require_text(text, "a domain", "{i | i==0}")
     source = Source("<domain>", text)
     return _Reader(source, parameters).domain(_parsed(source, "domain"), names)
 
 
 def read_function(text: str, parameters: Sequence[str]) -> AffineFunction:
     """A function from its text, ``(i,j -> i+j)`` or ``(i,j) -> (i+j)``."""
+    _require_text(text, "a function", "(i,j -> i+j)")
     plain = text.replace(" ", "").replace(")->(", "->").replace("→", "->")
     source = Source("<function>", plain)
     return _Reader(source, parameters).function(_parsed(source, "function"))
+
+
+def _require_text(text: object, what: str, example: str) -> None:
+    if not isinstance(text, str):
+        raise tw.DeclarationTypeError(
+            f'{what} is given as text, such as "{example}", got {described(text)}'
+        )
 
 
 def _kind(tree: object) -> str:
@@ -177,7 +187,7 @@ class _Reader:
         return External(self.type(result), str(name), types, position=_at(name))
 
     def type(self, tree: Any) -> str:
-        unsigned, name = tree.children
+        unsigned, name = tree.children if len(tree.children) == 2 else (tree.children[0], "int")
         text = "long" if name == "longlong" else str(name)
         if unsigned is None:
             return text

@@ -10,7 +10,14 @@ from .linear import Floor, Linear
 from .presburger import Constraint
 from .tree import Reduce
 
-__all__ = ["ReductionSpace", "bounds", "near_domain", "reduction_space", "simplest_bounds"]
+__all__ = [
+    "ReductionSpace",
+    "bounds",
+    "lines_along",
+    "near_domain",
+    "reduction_space",
+    "simplest_bounds",
+]
 
 
 class ReductionSpace(NamedTuple):
@@ -87,9 +94,30 @@ def near_domain(domain: Domain, name: str) -> Domain:
     later = list(range(position + 1, domain.arity))
     points = domain.points.project_out(*later) if later else domain.points
     near = Domain(domain.indices[: position + 1], points)
-    if len(near.parts) > 1:
+    if len(near.parts) > 1 or any(not _has_bounds(part, name) for part in near.parts):
         near = Domain(near.indices, near.points.polyhedral_hull())
     return near
+
+
+def lines_along(domain: Domain, name: str) -> list[Sequence[Constraint]]:
+    """Polyhedra around the values of one index, each with bounds of it where there are any."""
+    position = domain.indices.index(name)
+    others = [number for number in range(domain.arity) if number != position]
+    points = domain.points.project_out(*others) if others else domain.points
+    found: list[Sequence[Constraint]] = []
+    for part in Domain((name,), points).parts:
+        if not _has_bounds(part, name):
+            line = Domain.where((name,), [part])
+            found += Domain((name,), line.points.polyhedral_hull()).parts
+        else:
+            found.append(part)
+    return found
+
+
+def _has_bounds(part: Sequence[Constraint], name: str) -> bool:
+    """Whether both bounds are inequalities of the index. Of one whose parity decides about others, a
+    bound may be one of its half, ``floor(i/2) <= n``."""
+    return all(bounds(part, name))
 
 
 def bounds(part: Sequence[Constraint], name: str) -> tuple[list[Linear], list[Linear]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import random
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,44 @@ import tilewright as tw
 from tilewright.frontends.alpha.conversions import DTYPES
 from tilewright.frontends.alpha.kernels import array_bounds
 
-FLAGS = ["-std=gnu11", "-O1", "-fwrapv", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"]
+FLAGS = [
+    "-std=gnu11",
+    "-O1",
+    "-fwrapv",
+    "-ffp-contract=off",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-type-limits",
+    "-Wno-tautological-compare",
+]  # which programs have
 
 
 class CompiledSystem:
-    """What WriteC writes, compiled by gcc and called with arrays, in the order of the inputs."""
+    """What WriteC (or another generator) writes, compiled by gcc and called with arrays, in the order of
+    the inputs."""
 
-    def __init__(self, program: tw.alpha.Program, name: str, folder: Path) -> None:
+    def __init__(
+        self,
+        program: tw.alpha.Program,
+        name: str,
+        folder: Path,
+        generate: Callable[..., Path] = tw.alpha.generateWriteC,
+    ) -> None:
         self.system = program.system(name)
-        source = tw.alpha.generateWriteC(program, name, folder)
+        source = generate(program, name, folder)
         library = folder / f"{source.stem}.so"
-        command = ["gcc", *FLAGS, "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
+        command = [
+            "gcc",
+            *FLAGS,
+            "-fopenmp",
+            "-shared",
+            "-fPIC",
+            str(source),
+            "-o",
+            str(library),
+            "-lm",
+        ]
         subprocess.run(command, check=True, timeout=120)
         self.function = getattr(ctypes.CDLL(str(library)), source.stem)
 
@@ -65,16 +93,18 @@ def evaluated(function: tw.Function, *arrays: Any, **parameters: int) -> tuple[A
 
 
 class RandomProgram:
-    """A random program of integers that is correct by construction: nested cases, restrictions,
-    joins of dependences, reductions with canonic and skewed projections, and a use equation.
+    """A random program that is correct by construction: types of all sizes, nested cases, restrictions,
+    joins of dependences, recurrences, reductions with canonic and skewed projections, and a use equation.
 
     Indices are within 0 and N, values of functions of them within 0 and 8N + 8, which is where the
-    inputs have values.
+    inputs have values. Fractions are halves, and in outputs that nothing else reads, so that sums are
+    exact in any order.
     """
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.locals: list[tuple[str, int]] = []
+        self.has_fractions = False
 
     def text(self) -> str:
         """The program."""
@@ -82,15 +112,21 @@ class RandomProgram:
         for number in range(self.random.randint(1, 3)):
             arity = self.random.randint(1, 2)
             names = ("i", "j")[:arity]
-            name = f"L{number}"
-            value = self.expression(names, self.random.randint(1, 3))
-            locals_.append(f"long {name} {{{','.join(names)} | 0<=({','.join(names)})<=N}};"
-                           if arity > 1 else f"long {name} {{i | 0<=i<=N}};")  # fmt: skip
-            equations.append(f"{name}[{','.join(names)}] = {value};")
+            name, indices = f"L{number}", ",".join(names)
+            domain = f"0<=({indices})<=N" if arity > 1 else "0<=i<=N"
+            locals_.append(f"{self.kind()} {name} {{{indices} | {domain}}};")
+            equations.append(f"{name}[{indices}] = {self.definition(name, names)};")
             self.locals.append((name, arity))
-        equations.append(f"X[i,j] = {self.expression(('i', 'j'), 3)};")
-        equations.append(f"Y[i] = {self.expression(('i',), 2)} + R[N-i,i];")
-        equations.append(f"Z = {self.expression((), 2)};")
+        kinds = [self.kind("double") for _ in range(3)]
+        for name, kind, names, depth, more in zip(
+            ("X", "Y", "Z"), kinds, (("i", "j"), ("i",), ()), (3, 2, 2), ("", " + R[N-i,i]", ""),
+            strict=True,
+        ):  # fmt: skip
+            self.has_fractions = kind == "double" and self.random.random() < 0.7
+            left = f"{name}[{','.join(names)}]" if names else name
+            value = self.expression(names, min(depth, 2) if self.has_fractions else depth)
+            equations.append(f"{left} = {value}{more};")
+        self.has_fractions = False
         equations.append("use {e | 0<=e<=N} sums[N+1] ((e,k->e+k)@A) returns (R);")
         return f"""
 affine sums {{M | M>0}}
@@ -100,18 +136,41 @@ affine sums {{M | M>0}}
 .
 affine main_system {{N | N>0}}
   input long A {{k | 0<=k<8N+8}}; long B {{k,l | 0<=k<8N+8 && 0<=l<2N+2}};
-  output long X {{i,j | 0<=(i,j)<=N}}; long Y {{i | 0<=i<=N}}; long Z;
+    char C {{k | 0<=k<8N+8}}; double D {{k | 0<=k<8N+8}};
+  output {kinds[0]} X {{i,j | 0<=(i,j)<=N}}; {kinds[1]} Y {{i | 0<=i<=N}}; {kinds[2]} Z;
   local {" ".join(locals_)} long R {{e,k | 0<=(e,k)<=N}};
   let
     {chr(10).join(equations)}
 .
 """
 
+    def kind(self, *more: str) -> str:
+        """A type."""
+        narrow = ["int", "int", "short", "char", "bool", "unsigned", "unsigned char"]
+        return self.random.choice(["long"] * 5 + narrow + [*more, *more])
+
+    def definition(self, name: str, names: tuple[str, ...]) -> str:
+        """Of a local: an expression, or a recurrence."""
+        value = self.expression(names, self.random.randint(1, 3))
+        if self.random.random() < 0.7:
+            return value
+        along = self.random.choice(names)
+        earlier = ",".join(f"{each}-1" if each == along else each for each in names)
+        operator = self.random.choice(["+", "-", "*", "min", "max"])
+        read = f"{name}[{earlier}]"
+        step = (
+            f"{operator}({read}, {value})" if operator.isalpha() else f"({read} {operator} {value})"
+        )
+        first = self.expression(names, 1)
+        return f"case {{| {along}==0}} : {first}; {{| {along}>0}} : {step}; esac"
+
     def inputs(self, n: int) -> tuple[np.ndarray[Any, Any], ...]:
         """Arrays for a size."""
         generator = np.random.default_rng(self.random.randint(0, 2**31))
         shapes = [(8 * n + 8,), (8 * n + 8, 2 * n + 2)]
-        return tuple(generator.integers(-9, 9, shape) for shape in shapes)
+        a, b = (generator.integers(-9, 9, shape) for shape in shapes)
+        c = generator.integers(-128, 128, shapes[0]).astype(np.int8)
+        return a, b, c, generator.integers(-9, 9, shapes[0]) / 2
 
     def affine(self, names: tuple[str, ...]) -> str:
         """A value within 0 and 4N + 2."""
@@ -127,12 +186,12 @@ affine main_system {{N | N>0}}
         return self.random.choice(["0", "N", *names, *(f"N-{name}" for name in names)])
 
     def leaf(self, names: tuple[str, ...]) -> str:
-        kind = self.random.randint(0, 5)
+        kind = self.random.randint(0, 7)
         if kind == 0:
             return str(self.random.randint(0, 5))
         if kind == 1:
             return f"[{self.affine(names)}]"
-        if kind == 2 and self.locals:
+        if kind in (2, 6) and self.locals and not self.has_fractions:
             name, arity = self.random.choice(self.locals)
             return f"{name}[{','.join(self.small(names) for _ in range(arity))}]"
         if kind == 3:
@@ -140,40 +199,65 @@ affine main_system {{N | N>0}}
         if kind == 4 and names:  # a join of two functions
             inner = self.random.choice(["x+1", "2x", "x"])
             return f"({','.join(names)}->{self.affine(names)})@(x->{inner})@A"
-        return f"A[{self.affine(names)}]"
+        if kind == 5:
+            return f"C[{self.affine(names)}]"
+        return f"{'D' if self.has_fractions else 'A'}[{self.affine(names)}]"
+
+    def cut(self, names: tuple[str, ...]) -> list[str]:
+        """Domains without common points that hold all points."""
+        first = names[0]
+        cuts = [
+            [f"{{{first}==0}}", f"{{| {first}>0}}"],
+            [f"{{| {first}<2}}", f"{{| 2<={first}}}"],
+            [f"{{| 2{first}<=N}}", f"{{| 2{first}>N}}"],
+            [f"{{| {first}%2==0}}", f"{{| {first}%2==1}}"],
+            [f"{{| {first}==0}} || {{| {first}==N}}", f"{{| 0<{first}<N}}"],
+        ]
+        if len(names) > 1:
+            cuts.append([f"{{| {first}<{names[1]}}}", f"{{| {first}>={names[1]}}}"])
+        return self.random.choice(cuts)
 
     def expression(self, names: tuple[str, ...], depth: int) -> str:
         """An expression with a value wherever the indices are within 0 and N."""
         if depth == 0:
             return self.leaf(names)
         below = [self.expression(names, depth - 1) for _ in range(2)]
-        operator = self.random.choice(["+", "-", "*", "min", "max"])
-        kind = self.random.randint(0, 6)
+        operators = ["+", "-", "*", "min", "max"]
+        operator = self.random.choice(operators if self.has_fractions else [*operators, "/", "%"])
+        kind = self.random.randint(0, 7)
         if kind == 0 and names:
-            first = names[0]
-            left, right = self.random.choice(
-                [(f"{first}==0", f"{first}>0"), (f"{first}<2", f"2<={first}"),
-                 (f"2{first}<=N", f"2{first}>N")]
-                + ([(f"{first}<{names[1]}", f"{first}>={names[1]}")] if len(names) > 1 else [])
-            )  # fmt: skip
-            return f"case {{{left}}} : {below[0]}; {{| {right}}} : {below[1]}; esac"
+            branches = zip(self.cut(names), below, strict=True)
+            return f"case {' '.join(f'{domain} : {value};' for domain, value in branches)} esac"
         if kind == 1:
-            return f"(if {self.leaf(names)} < {self.leaf(names)} then {below[0]} else {below[1]})"
+            return f"(if {self.condition(names)} then {below[0]} else {below[1]})"
         if kind in (2, 3):
             return self.reduction(names, depth)
         if kind == 4 and len(names) == 2:
             body = self.expression(("p", "q", "r"), depth - 1)
             return f"({names[0]},{names[1]}->{names[1]},{names[0]})@({self.unnamed(body)})"
+        if kind == 5:
+            return f"({self.condition(names)})"
         if operator in ("min", "max"):
             return f"{operator}({below[0]}, {below[1]})"
         return f"({below[0]} {operator} {below[1]})"
+
+    def condition(self, names: tuple[str, ...]) -> str:
+        """A bool."""
+        sides = [self.leaf(names) for _ in range(4)]
+        first, second = (f"{a} {self.random.choice(['<', '==', '>='])} {b}"
+                         for a, b in (sides[:2], sides[2:]))  # fmt: skip
+        if self.random.random() < 0.6:
+            return first
+        return f"({first}) {self.random.choice(['and', 'or', 'xor', 'nand'])} ({second})"
 
     def unnamed(self, body: str) -> str:
         """What stands below a dependence, where array notation has no names: a reduction by them."""
         return f"reduce(+, (p,q,r->p,q), {{p,q,r | r==p && 0<=p<=N && 0<=q<=N}} : {body})"
 
     def reduction(self, names: tuple[str, ...], depth: int) -> str:
-        operator = self.random.choice(["+", "+", "max", "min"])
+        operator = self.random.choice(["+", "+", "+", "max", "max", "min", "*", "or", "and", "xor"])
+        if self.has_fractions and operator == "*":
+            operator = "+"
         if names and self.random.random() < 0.4:
             rest = names[1:]
             x, y = [each for each in ("x", "y", "u", "v", "s", "t") if each not in names][:2]

@@ -134,3 +134,47 @@ def test_names_that_c_has_are_refused(tmp_path: Path) -> None:
     q = alpha.load("affine t {N|N>0} output int y1, gamma {i|0<=i<N}; let y1 = 1; gamma = y1 + 1;")
     found = CompiledSystem(q, "t", tmp_path)(N=2)
     assert [each.tolist() for each in found] == [[1, 1], [2, 2]]
+
+
+SKEWED = "{x,y | 0<=x && 0<=y && x+y<N}"
+
+
+@pytest.mark.parametrize(
+    "kind, reduction, expected",
+    [
+        ("long", f"reduce(max, (x,y->x+y), {SKEWED} : 1)", [1, 1, 1, 1]),
+        ("long", f"reduce(+, (x,y->x+y), {SKEWED} : 1)", [1, 2, 3, 4]),
+        ("short", f"reduce(*, (x,y->x+y), {SKEWED} : [x-y])", [0, -1, 0, 9]),
+        ("int", f"reduce(or, (x,y->x+y), {SKEWED} : [x-y])", [0, 1, 1, 1]),
+        ("char", f"reduce(xor, (x,y->x+y), {SKEWED} : [x+2])", [1, 0, 1, 0]),
+        ("double", f"reduce(min, (x,y->x+y), {SKEWED} : [x-y])", [0, -1, -2, -3]),
+    ],
+)
+def test_9_2_reductions_in_another_type(
+    kind: str, reduction: str, expected: list[int], tmp_path: Path
+) -> None:
+    """A reduction is converted when it is done; its variable has another type."""
+    p = alpha.load(f"affine z {{N|N>0}} output {kind} Z {{i|0<=i<N}}; let Z[i] = {reduction}; .")
+    for generate in (alpha.generateWriteC, alpha.generateScheduledC):
+        found = CompiledSystem(p, "z", tmp_path / generate.__name__, generate)(N=4)[0]
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(p["z"](N=4), expected)
+
+
+def test_9_1_what_no_value_needs_is_not_written(tmp_path: Path) -> None:
+    """The body reads U only where the answer would be below 0."""
+    p = alpha.load("""affine part {N|N>0} output long Z {i|0<=i<N}; local long U {i|0<=i<N};
+      let U[i] = [i]; Z[i] = reduce(max, (x,y->x-y), {x,y | 0<=x<N && 0<=y<=x+1} :
+        case {| y>x} : U[x]; {| y<=x} : [x+y]; esac);""")
+    (found,) = CompiledSystem(p, "part", tmp_path)(N=4)
+    np.testing.assert_array_equal(found, p["part"](N=4))
+    assert "read_v_U" not in (tmp_path / "part.c").read_text()
+
+
+def test_9_1_memory_of_what_a_parity_bounds(tmp_path: Path) -> None:
+    """The other index bounds half of an index, not the index."""
+    p = alpha.load("""affine even {N|N>0} output long Z {i|0<=i<N};
+      local long S {x, y | x+y==2*floor((x+y)/2) && x>=0 && 0<=y<N-x};
+      let S[x,y] = [x+3y]; Z[i] = case {| i%2==0} : S[i,0]; {| i%2==1} : 7; esac;""")
+    (found,) = CompiledSystem(p, "even", tmp_path)(N=5)
+    np.testing.assert_array_equal(found, [0, 7, 2, 7, 4])

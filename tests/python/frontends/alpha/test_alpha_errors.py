@@ -208,3 +208,42 @@ def test_malformed_programs_give_located_errors(seed: int) -> None:
         alpha.load(text)
     except tw.DeclarationError as error:
         assert error.details["line"].isdigit() and error.details["column"].isdigit()
+
+
+@pytest.mark.parametrize(
+    "command, arguments, message",
+    [
+        ("Show", (3,), "Show takes an Alpha program, got 3"),
+        ("BuildPRDG", (None, "one"), "BuildPRDG takes an Alpha program, got None"),
+        ("generateWriteC", ("one", "one", "out"), "generateWriteC takes an Alpha program"),
+        ("ASave", ("program", None), "outDir must be a path"),
+        ("ReadAlphabets", (None,), "filePath must be a path"),
+        ("ExportPRDG", (3, "x"), "takes what BuildPRDG answers, got 3"),
+        ("CoB", ("program", "one", "Y", 3), 'a function is given as text, such as "'),
+        ("Split", ("program", "one", "Y", None), 'a domain is given as text, such as "'),
+        ("SplitUnion", ("program", []), "the identifier of an expression must be integers"),
+        ("RenameSystem", ("program", "one", ["x"]), "a name is text"),
+        ("RenameSystem", ("program", "one", "a b"), "'a b' is no name that Alpha can read"),
+        (
+            "RenameVariable",
+            ("program", "one", "Y", "case"),
+            "'case' is no name that Alpha can read",
+        ),
+    ],
+)
+def test_commands_given_something_else(
+    command: str, arguments: tuple[object, ...], message: str
+) -> None:
+    program = tw.alpha.load("""affine one {N|N>0} input int A {i|0<=i<N}; output int Y {i|0<=i<N};
+      let Y[i] = A[i]; .""")
+    given = [program if each == "program" else each for each in arguments]
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        getattr(tw.alpha, command)(*given)
+
+
+@pytest.mark.parametrize("name", ["N_", "Y_", "A2", "s"])
+def test_names_that_alpha_reads(name: str) -> None:
+    program = tw.alpha.load("""affine one {N|N>0} input int A {i|0<=i<N}; output int Y {i|0<=i<N};
+      let Y[i] = A[i]; .""")
+    renamed = tw.alpha.RenameVariable(program, "one", "Y", name)
+    assert tw.alpha.load(str(renamed)) == renamed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import subprocess
 from pathlib import Path
@@ -517,3 +518,24 @@ def test_one_call_is_one_step() -> None:
     assert same == both and len(same.rewrites) == 2 and same.undo() == both
     with pytest.raises(tw.ScheduleError, match="only 2 transformations"):
         same.undo(3)
+
+
+def test_9_2_external_functions_need_not_be_here(tmp_path: Path) -> None:
+    """Generated C calls them by name; only a call in this process needs their code."""
+    p = alpha.load("""double twice(double, int);
+      affine calls {N|N>0} input double A {i|0<=i<N}; output double B {i|0<=i<N};
+      let B[i] = twice(A[i], 2); .""")
+    source = alpha.generateScheduledC(p, "calls", tmp_path)
+    assert "double twice(double" in source.read_text()
+    definition = "double twice(double a, int b) { return a * b; }"
+    (tmp_path / "twice.c").write_text(definition)
+    flags = ["-shared", "-fPIC", "-Wall", "-Werror", "-fopenmp"]
+    library = tmp_path / "calls.so"
+    files = [str(source), str(tmp_path / "twice.c"), "-o", str(library), "-lm"]
+    subprocess.run(["gcc", *flags, *files], check=True, timeout=60)
+    a, b = np.arange(4.0), np.zeros(4)
+    pointers = [ctypes.c_void_p(each.ctypes.data) for each in (a, b)]
+    ctypes.CDLL(str(library)).calls(ctypes.c_int64(4), *pointers)
+    np.testing.assert_array_equal(b, 2 * a)
+    with pytest.raises(tw.DeclarationError, match="the external function twice was not given"):
+        p["calls"]

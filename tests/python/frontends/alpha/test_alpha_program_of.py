@@ -235,3 +235,32 @@ def test_c_is_said_in_alpha() -> None:
     found = program["smooth"](values, t=3)
     module.smooth(3, len(values), values)
     np.testing.assert_array_equal(found, values)
+
+
+@tw.jit
+def lu_loops(A):  # type: ignore[no-untyped-def]
+    for k in range(A.shape[0]):
+        for i in range(k + 1, A.shape[0]):
+            A[i, k] = A[i, k] / A[k, k]
+            for j in range(k + 1, A.shape[0]):
+                A[i, j] = A[i, j] - A[i, k] * A[k, j]
+
+
+@tw.jit
+def seidel_loops(A):  # type: ignore[no-untyped-def]
+    for _t in range(3):
+        for i in range(1, A.shape[0] - 1):
+            for j in range(A.shape[1] - 2, 0, -1):
+                A[i, j] = (A[i - 1, j] + A[i, j + 1] + A[i, j]) * 0.25
+
+
+@pytest.mark.parametrize("loops", [lu_loops, seidel_loops])
+def test_python_loops_that_work_in_place(loops: Any) -> None:
+    a = np.random.default_rng(4).random((6, 6)) + 3 * np.eye(6)
+    function = loops.inspect(a)
+    program = alpha.load(function.alpha)
+    assert alpha.load(str(program)) == program
+    given = np.copy(a)
+    loops(given)
+    found = program[next(iter(program))](a)
+    np.testing.assert_array_equal(found, given)

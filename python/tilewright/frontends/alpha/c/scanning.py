@@ -17,6 +17,7 @@ from ...scans.blocks import scan_blocks
 from ..errors import complaint, source_of
 from ..kernels import identifier, kernel
 from ..tree import Program, System
+from .externals import declared_externs
 from .statements import RESERVED
 from .writing import signature
 
@@ -107,7 +108,7 @@ def scan_c(
                 source_of(system), system.position, f"{word} means something else in C; rename it"
             )
     inner = f"{name}_scan"
-    function = kernel(replace(system, name=inner), program, dict(externs))
+    function = kernel(replace(system, name=inner), program, declared_externs(system, externs))
     found = scanned(function, size, reassociate, associative)
     text = re.sub(rf"(?m)^int {inner}\(", f"static int {inner}(", found.function.c)
     given = [e for e in found.function.parameters if e in system.parameters.indices]

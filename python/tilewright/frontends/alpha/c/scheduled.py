@@ -18,6 +18,7 @@ from ..kernels import identifier
 from ..mapping.running import mapped_function
 from ..mapping.values import TargetMapping
 from ..tree import Program, System
+from .externals import declared_externs
 from .statements import RESERVED
 from .writing import signature
 
@@ -35,7 +36,7 @@ def scheduled_c(
     Args:
         system: of `program`.
         program: where the systems that it uses are.
-        externs: the external functions.
+        externs: the external functions, as far as they are given: C calls them by name.
         mapping: when and where values are computed.
 
     Raises:
@@ -45,7 +46,9 @@ def scheduled_c(
     name = identifier(system.name)
     require_names(system)
     inner = f"{name}_scheduled"
-    function = mapped_function(replace(system, name=inner), program, externs, mapping)
+    function = mapped_function(
+        replace(system, name=inner), program, declared_externs(system, externs), mapping
+    )
     text = re.sub(rf"(?m)^int {inner}\(", f"static int {inner}(", function.c)
     parameters = [each for each in function.parameters if each in system.parameters.indices]
     given = [*parameters]

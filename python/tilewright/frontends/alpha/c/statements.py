@@ -34,7 +34,7 @@ from ..tree import (
 
 __all__ = ["RESERVED", "Statements", "affine_text", "condition_text", "folded_text", "loop_lines"]
 
-_LOGIC = {"and": "{} && {}", "or": "{} || {}", "xor": "{} != {}", "nand": "!({} && {})"}
+_LOGIC = {"and": "{} && {}", "or": "{} || {}", "xor": "!{} != !{}", "nand": "!({} && {})"}
 _LIMITS = {
     "bool": ("0", "1"),
     "char": ("INT8_MIN", "INT8_MAX"),
@@ -112,6 +112,7 @@ class Statements:
 
     Attributes:
         lines: the statements.
+        demands: the computed variables that they read.
     """
 
     def __init__(self, system: System, found: Attributes, domain: Domain) -> None:
@@ -119,6 +120,7 @@ class Statements:
         self.found = found
         self.domain = domain
         self.lines: list[str] = []
+        self.demands: set[str] = set()
         self.count = 0
 
     def new(self, kind: str, value: str) -> str:
@@ -170,6 +172,7 @@ class Statements:
         declared = self.system.declaration(node.name)
         subscripts = [affine_text(each) for each in point]
         if declared.kind != "input":
+            self.demands.add(node.name)
             return self.new(kind, f"read_{node.name}({', '.join(subscripts)})")
         if not subscripts:
             return self.new(kind, node.name)

@@ -25,7 +25,7 @@ from ..mapping.values import TargetMapping, Tiling
 from ..presburger import Constraint
 from ..rewrites.normalizing import normalize
 from ..rewrites.renaming import rename_variable
-from ..spaces import bounds
+from ..spaces import bounds, lines_along
 from ..tree import Case, Declaration, Expression, Path, Reduce, System, step
 from .innermost import Row, instance_lines
 from .scheduled import require_names
@@ -200,11 +200,9 @@ class _Writer:
         ]
 
     def extent(self, domain: Domain, position: int, declared: Declaration) -> tuple[str, str]:
-        others = [number for number in range(domain.arity) if number != position]
         name = domain.indices[position]
-        line = Domain((name,), domain.points.project_out(*others) if others else domain.points)
         lows, highs = [], []
-        for part in line.parts:
+        for part in lines_along(domain, name):
             lower, upper = bounds(part, name)
             if not lower or not upper:
                 raise complaint(

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 from ..attributes import attributes_of
 from ..conversions import C_TYPES
-from ..domains import Domain
 from ..errors import complaint, source_of
 from ..instances import instantiated
 from ..kernels import array_bounds, identifier
 from ..linear import Linear
 from ..rewrites.renaming import rename_variable
 from ..rewrites.unused import remove_unused_variables
-from ..spaces import bounds
+from ..spaces import bounds, lines_along
 from ..tree import Declaration, Equation, Program, System
 from .statements import RESERVED, Statements, affine_text, folded_text, loop_lines
 
@@ -106,7 +105,8 @@ class _Writer:
     def __init__(self, declared: System, system: System) -> None:
         self.declared = declared
         self.system = system
-        self.computed = [each for each in system.declarations if each.kind != "input"]
+        self.attempts = self.demanded()
+        self.computed = [each for each in system.declarations if each.name in self.attempts]
         self.numbers = {each.name: number for number, each in enumerate(self.computed)}
 
     def text(self) -> str:
@@ -117,11 +117,21 @@ class _Writer:
             parts.append(f"extern {C_TYPES[each.type]} {each.name}({kinds});")
         parts += self.globals()
         parts += [self.reader(each) for each in self.computed]
-        for equation in self.system.equations:
-            assert isinstance(equation, Equation)
-            parts.append(self.attempt(equation))
+        parts += [self.attempts[each.name] for each in self.computed]
         parts += [self.demand(), self.entry()]
         return "\n".join(parts)
+
+    def demanded(self) -> dict[str, str]:
+        """What computes the outputs and all that these need, by variable. What is read only where no
+        value is asked for (in a branch without points, say) is not there."""
+        found: dict[str, str] = {}
+        pending = [each.name for each in self.system.of_kind("output")]
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found[name], needed = self.attempt(self.system.equation(name))
+                pending += needed
+        return found
 
     # ---- memory ----
 
@@ -146,12 +156,10 @@ class _Writer:
         domain, found = declared.domain, []
         if domain.is_empty:  # for all parameters: a case left it no points
             return [("0", "0")] * domain.arity
-        for position, name in enumerate(domain.indices):
-            others = [number for number in range(domain.arity) if number != position]
-            points = domain.points.project_out(*others) if others else domain.points
+        for name in domain.indices:
             lows: list[str] = []
             highs: list[str] = []
-            for part in Domain((name,), points).parts:
+            for part in lines_along(domain, name):
                 lower, upper = bounds(part, name)
                 if not lower or not upper:
                     raise complaint(
@@ -196,8 +204,9 @@ static {C_TYPES[declared.type]} read_{name}({arguments}) {{
   return 0;
 }}"""
 
-    def attempt(self, equation: Equation) -> str:
-        """A function that computes a value, if all that it reads is known."""
+    def attempt(self, equation: Equation) -> tuple[str, set[str]]:
+        """A function that computes a value, if all that it reads is known, and the computed variables
+        that it reads."""
         declared = self.system.declaration(equation.name)
         names = tuple(f"alpha_z{number}" for number in range(declared.domain.arity))
         domain = declared.domain.named(names)
@@ -207,7 +216,7 @@ static {C_TYPES[declared.type]} read_{name}({arguments}) {{
         arguments = "".join(f", int64_t {each}" for each in names)
         body = "\n".join(f"  {line}" for line in statements.lines)
         unused = "".join(f" (void){each};" for each in names)
-        return f"""
+        text = f"""
 static void compute_{equation.name}(int64_t place{arguments}) {{
  {unused}
 {body}
@@ -215,6 +224,7 @@ static void compute_{equation.name}(int64_t place{arguments}) {{
   {equation.name}[place] = ({C_TYPES[declared.type]}){value};
   {equation.name}_state[place] = KNOWN;
 }}"""
+        return text, statements.demands
 
     def demand(self) -> str:
         cases = []

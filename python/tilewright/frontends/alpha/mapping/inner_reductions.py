@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..attributes import attributes_of
-from ..conversions import type_of
+from ..conversions import reduces_converted, type_of
 from ..domains import AffineFunction, Domain, fresh_names
 from ..errors import complaint, source_of
 from ..linear import Linear
@@ -115,9 +115,15 @@ def _isolated(system: System, equation: Equation) -> tuple[System, list[tuple[st
     attributes = attributes_of(system, equation.expression, equation.indices, declared)
     taken = set(system.parameters.indices)
     added: list[tuple[Declaration, Equation]] = []
+    # What is rounded or cut off when it is added up is an operand of the conversion.
+    converted = isinstance(equation.expression, Reduce) and not reduces_converted(
+        equation.expression.operator,
+        type_of(system, equation.expression),
+        system.declaration(equation.name).type,
+    )
 
     def visit(node: Expression, path: Path) -> Expression:
-        is_reduction = isinstance(node, Reduce) and bool(path)
+        is_reduction = isinstance(node, Reduce) and (bool(path) or converted)
         if is_reduction or (isinstance(node, Dependence) and isinstance(node.body, Reduce)):
             known = replace(system, declarations=(*system.declarations, *(d for d, _ in added)))
             name = known.fresh(f"{equation.name}_inner")
@@ -139,7 +145,7 @@ def _isolated(system: System, equation: Equation) -> tuple[System, list[tuple[st
     value = visit(equation.expression, ())
     if not added:
         return system, []
-    inside = isinstance(equation.expression, Reduce)
+    inside = isinstance(equation.expression, Reduce) and not converted
     system = system.with_equation(replace(equation, expression=value))
     system = replace(
         system,

@@ -15,7 +15,9 @@ from itertools import permutations, product
 import tilewright as tw
 
 from ..attributes import attributes_of, edges_of, variables_read
+from ..conversions import reduces_converted, type_of
 from ..domains import AffineFunction, Domain, fresh_names
+from ..errors import complaint, source_of
 from ..linear import Floor, Linear
 from ..tree import Equation, Reduce, System
 from .values import TargetMapping, Tiling
@@ -246,6 +248,14 @@ def _body(system: System, equation: Equation, given: AffineFunction) -> tuple[Re
             f"the space-time map {given} of {equation.name} takes {len(given.indices)} indices, but "
             f"{equation.name} has {arity}{body}"
         )
+    node, kind = found[0], system.declaration(equation.name).type
+    if not reduces_converted(node.operator, type_of(system, node), kind):
+        raise complaint(
+            source_of(system), node.position,
+            f"the terms of {equation.name} are reduced as {type_of(system, node)} and the result "
+            f"becomes {kind}, so they have no times of their own: map {equation.name} by the indices "
+            f"of its answer, or make the terms {kind}",
+        )  # fmt: skip
     return found
 
 

@@ -64,6 +64,10 @@ def permute_case_reduce(system: System, name: str) -> System:
     branches = [
         Restrict(region, _combined(node, chosen)) for chosen, region in _regions(variables, context)
     ]
+    if not branches:
+        raise refused(
+            system, node, f"the body of the reduction of {name} has no points that are needed"
+        )
     value_of_all: Expression = branches[0].body if len(branches) == 1 else Case(tuple(branches))
     return system.with_equation(replace(equation, expression=value_of_all))
 

@@ -101,6 +101,10 @@ def simplify_reduction(
     before = Dependence(AffineFunction(outer, _moved(outer, step, -1)), Variable(name))
     branches = _branches(node, parts, before, added, shared, gone)
     kept = [Restrict(where, value) for where, value in branches if not where.is_empty]
+    if not kept:
+        raise refused(
+            system, node, f"the body of the reduction of {name} has no points that are needed"
+        )
     expression: Expression = kept[0].body if len(kept) == 1 else Case(tuple(kept))
     return system.with_equation(replace(equation, expression=expression))
 

@@ -53,6 +53,8 @@ def serialize_reduction(system: System, place: Path, schedule: AffineFunction) -
             f"the schedule {schedule} takes {len(schedule.indices)} indices, but the body has "
             f"{body.arity} dimensions",
         )  # fmt: skip
+    if body.is_empty:
+        raise refused(system, node, "the body of this reduction has no points that are needed")
     if not schedule.map.intersect_domain(body.points).is_injective:
         raise refused(
             system, node, f"the schedule {schedule} gives two points of the body one time", body

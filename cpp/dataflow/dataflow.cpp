@@ -154,7 +154,23 @@ Dataflow::Dataflow(const MemoryProgram &program) : program_(program) {
   }
 }
 
-std::vector<FlowSource> Dataflow::sources(const std::string &reference) const {
+namespace {
+
+/// What a set says of the other iterators than these.
+isl::set without(isl::set set, const std::vector<std::string> &iterators,
+                 const std::vector<std::string> &free) {
+  for (size_t i = 0; i < iterators.size(); ++i) {
+    if (std::find(free.begin(), free.end(), iterators[i]) != free.end()) {
+      set = isl::manage(isl_set_eliminate(set.release(), isl_dim_set, static_cast<unsigned>(i), 1));
+    }
+  }
+  return checked(set.coalesce(), "dataflow");
+}
+
+} // namespace
+
+std::vector<FlowSource> Dataflow::sources(const std::string &reference,
+                                          const std::vector<std::string> &free) const {
   const OperationLimit limit(dataflow_limit);
   const auto found = readers_.find(reference);
   if (found == readers_.end()) {
@@ -186,8 +202,16 @@ std::vector<FlowSource> Dataflow::sources(const std::string &reference) const {
   }
   const isl::set all = checked(reader.access->relation.domain(), "dataflow");
   for (FlowSource &source : sources) {
-    source.condition =
-        from_set(checked(source.readers.gist(all), "dataflow"), reader.statement->iterators);
+    const std::vector<std::string> &iterators = reader.statement->iterators;
+    source.condition = from_set(checked(source.readers.gist(all), "dataflow"), iterators);
+    if (source.condition == nullptr || free.empty()) {
+      continue;
+    }
+    const isl::set others =
+        without(source.readers, iterators, free).gist(without(all, iterators, free));
+    if (const ExprPtr known = from_set(checked(others, "dataflow"), iterators)) {
+      source.condition = binary(Op::And, known, source.condition);
+    }
   }
   return sources;
 }

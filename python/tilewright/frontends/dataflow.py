@@ -204,7 +204,7 @@ class _Maker:
         def read(what: tree.Read) -> tw.Expression:
             return self.read(one, what, translate)
 
-        translate = Translator(self.variables(one.scope), read)
+        translate = Translator(self.variables(one.scope), read, one.scope)
         value = translate(one.value)
         if one.guards:
             value = self.guarded(one, value, read)
@@ -223,7 +223,7 @@ class _Maker:
         else:
             old = self.before(one)
         for guard in reversed(one.guards):
-            condition = Translator(self.variables(guard.scope), read)(guard.condition)
+            condition = Translator(self.variables(guard.scope), read, guard.scope)(guard.condition)
             value = tw.select(condition if guard.holds else ~condition, value, old)
         return value
 
@@ -291,7 +291,7 @@ class _Maker:
         values: dict[str, _core.Expr] | None = None,
     ) -> tw.Expression:
         """A choice among sources; `values` are what stands for some of the readers' iterators."""
-        found = self.memory.sources(reference, reader)
+        found = self.memory.sources(reference, reader, tuple(values or ()))
         if values:
             found = [source.at(values) for source in found]
         # The last one is read where no condition holds. An element of the caller's array is there

@@ -78,14 +78,19 @@ class Memory:
     references: dict[str, dict[tuple[str, str], str]]
     computed: dict[str, dict[object, Computed]]
     results: dict[str, str]
-    _found: dict[tuple[str, str], list[Source]] = field(default_factory=dict)
+    _found: dict[tuple[str, str, tuple[str, ...]], list[Source]] = field(default_factory=dict)
 
-    def sources(self, reference: str, reader: str) -> list[Source]:
-        """The sources of a reference; `reader` is the name of the readers' tuple in the text."""
-        found = self._found.get((reference, reader))
+    def sources(self, reference: str, reader: str, free: tuple[str, ...] = ()) -> list[Source]:
+        """The sources of a reference.
+
+        Args:
+            reader: the name of the readers' tuple in the text.
+            free: iterators for which data will stand (`Source.at`).
+        """
+        found = self._found.get((reference, reader, free))
         if found is None:
-            found = [Source(*row[:5]) for row in self.flow.sources(reference, reader)]
-            self._found[reference, reader] = found
+            found = [Source(*row[:5]) for row in self.flow.sources(reference, reader, free)]
+            self._found[reference, reader, free] = found
         return list(found)
 
 

@@ -162,6 +162,6 @@ void f(int n, double a[n], double b[n]) {{
 @pytest.mark.parametrize("where", REFUSED)
 def test_swaps_that_are_refused(where: str) -> None:
     with pytest.raises(tw.TranslationError) as caught:
-        tw.c.load(REFUSED[where] + "\n", scop="function").f.function  # noqa: B018
+        tw.c.load(REFUSED[where] + "\n", scop="function").f.function
     assert "into another" in str(caught.value) and where in str(caught.value)
     assert caught.value.location.line >= 3

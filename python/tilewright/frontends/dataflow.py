@@ -20,6 +20,7 @@ from . import tree
 from .affine import Affine, Scope, affine_of
 from .control import without_jumps
 from .fills import half_written, with_fills
+from .inside import stay_inside
 from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
 from .observers import without_old_values
 from .refusals import line_of, refuse
@@ -32,11 +33,15 @@ from .whiles import bounded
 __all__ = ["to_function"]
 
 
-def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
+def to_function(
+    program: tree.Program, *, leaving_has_no_meaning: bool = False, **options: Any
+) -> TranslatedFunction:
     """The function that a program is, in place on the caller's arrays.
 
     Args:
         program: what a door made of its language.
+        leaving_has_no_meaning: whether the language gives no meaning to a program that leaves an
+            array; else it is an error.
         options: settings of `tw.function`, such as ``fast_math``.
 
     Raises:
@@ -44,7 +49,16 @@ def to_function(program: tree.Program, **options: Any) -> TranslatedFunction:
             its place in the program.
     """
     try:
-        return _function_of(program, options)
+        try:
+            return _function_of(program, options)
+        except (tw.DomainError, tw.ScheduleError):
+            if not leaving_has_no_meaning:
+                raise
+            try:
+                return _function_of(program, options, is_inside=True)
+            except (tw.DomainError, tw.ScheduleError, tw.TranslationError, _NothingElse):
+                pass
+            raise
     except tw.AnalysisLimitError as error:
         refuse(
             _place_in(program, error),
@@ -66,14 +80,30 @@ def _limit_text(error: tw.TilewrightError) -> str:
     return error.message.partition("; simplify")[0]
 
 
-def _function_of(program: tree.Program, options: dict[str, Any]) -> TranslatedFunction:
+class _NothingElse(Exception):
+    """No statement stands behind conditions of data."""
+
+
+def _function_of(
+    program: tree.Program, options: dict[str, Any], is_inside: bool = False
+) -> TranslatedFunction:
+    """See `to_function`; `is_inside`: what data decide about stays within its arrays (`inside`)."""
+
+    def scan_again(*given: Any) -> Scanned:
+        again = scan(*given)
+        if is_inside:
+            stay_inside(again)
+        return again
+
     scanned, straight, flags = _scanned(program)
+    if is_inside and not stay_inside(scanned):
+        raise _NothingElse
     memory = memory_of(scanned)
     without_old = without_old_values(scanned, memory)
     begun = half_written(scanned, memory, without_old) & set(straight.arrays)
     if begun:
         straight = with_fills(straight, begun)
-        scanned = scan(straight, flags)
+        scanned = scan_again(straight, flags)
         memory = memory_of(scanned)
     again = _read_by_data(scanned, memory)
     maker = _Maker(scanned, memory, flags)
@@ -85,7 +115,7 @@ def _function_of(program: tree.Program, options: dict[str, Any]) -> TranslatedFu
     # What data choose among may be written by several statements, some of them not yet: with a
     # version of all elements from each, there is one to read.
     straight, labels = with_snapshots(straight, again)
-    scanned = scan(straight, flags, again, labels)
+    scanned = scan_again(straight, flags, again, labels)
     maker = _Maker(scanned, memory_of(scanned), flags)
     try:
         return maker.function(program, options)

@@ -117,7 +117,9 @@ def test_is_not_refused(name: str) -> None:
             f(*given)
             assert [each.tolist() for each in given[2:]] == [each.tolist() for each in wanted[2:]]
         if not is_scheduled:
-            with warnings.catch_warnings():  # where data decide how often loops run, the order is kept
+            with (
+                warnings.catch_warnings()
+            ):  # where data decide how often loops run, the order is kept
                 warnings.simplefilter("ignore", tw.TilewrightWarning)
                 f.auto_schedule()
 

@@ -56,11 +56,11 @@ AccessKind to_kind(const std::string &name) {
 }
 
 std::vector<SourceRow> sources(const Dataflow &flow, const std::string &reference,
-                               const std::string &reader, unsigned of_data) {
+                               const std::string &reader, const std::vector<std::string> &free) {
   return analyse_unlocked([&] {
     const OperationLimit limit(showing_limit);
     std::vector<SourceRow> rows;
-    for (const FlowSource &source : flow.sources(reference, of_data)) {
+    for (const FlowSource &source : flow.sources(reference, free)) {
       std::vector<ExprHandle> subscripts;
       for (const ExprPtr &subscript : source.subscripts) {
         subscripts.push_back(ExprHandle{subscript});
@@ -121,7 +121,8 @@ void bind_dataflow(py::module_ &module) {
             [&] { return make_isl_shared<Dataflow>(Dataflow(self.program())); });
       });
   py::class_<Dataflow, Held>(module, "Dataflow")
-      .def("sources", &sources, py::arg("reference"), py::arg("reader"), py::arg("of_data") = 0)
+      .def("sources", &sources, py::arg("reference"), py::arg("reader"),
+           py::arg("free") = std::vector<std::string>{})
       .def("needed",
            [](const Dataflow &self) {
              return analyse_unlocked([&] { return held(IntegerSet(self.needed())); });

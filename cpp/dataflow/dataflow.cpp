@@ -156,20 +156,21 @@ Dataflow::Dataflow(const MemoryProgram &program) : program_(program) {
 
 namespace {
 
-/// What `readers` says of all but the last iterators, beyond what `all` says of them.
-isl::set of_others(const isl::set &readers, const isl::set &all, unsigned last) {
-  const unsigned first = static_cast<unsigned>(isl_set_dim(all.get(), isl_dim_set)) - last;
-  const auto without = [&](const isl::set &set) {
-    return isl_set_project_out(set.copy(), isl_dim_set, first, last);
-  };
-  isl_set *others = isl_set_gist(without(readers), without(all));
-  others = isl_set_insert_dims(others, isl_dim_set, first, last);
-  return isl::manage(isl_set_set_tuple_id(others, isl_set_get_tuple_id(all.get())));
+/// What a set says of the other iterators than these.
+isl::set without(isl::set set, const std::vector<std::string> &iterators,
+                 const std::vector<std::string> &free) {
+  for (size_t i = 0; i < iterators.size(); ++i) {
+    if (std::find(free.begin(), free.end(), iterators[i]) != free.end()) {
+      set = isl::manage(isl_set_eliminate(set.release(), isl_dim_set, static_cast<unsigned>(i), 1));
+    }
+  }
+  return checked(set.coalesce(), "dataflow");
 }
 
 } // namespace
 
-std::vector<FlowSource> Dataflow::sources(const std::string &reference, unsigned of_data) const {
+std::vector<FlowSource> Dataflow::sources(const std::string &reference,
+                                          const std::vector<std::string> &free) const {
   const OperationLimit limit(dataflow_limit);
   const auto found = readers_.find(reference);
   if (found == readers_.end()) {
@@ -201,11 +202,16 @@ std::vector<FlowSource> Dataflow::sources(const std::string &reference, unsigned
   }
   const isl::set all = checked(reader.access->relation.domain(), "dataflow");
   for (FlowSource &source : sources) {
-    isl::set telling = source.readers.gist(all);
-    if (of_data > 0) {
-      telling = telling.intersect(of_others(source.readers, all, of_data));
+    const std::vector<std::string> &iterators = reader.statement->iterators;
+    source.condition = from_set(checked(source.readers.gist(all), "dataflow"), iterators);
+    if (source.condition == nullptr || free.empty()) {
+      continue;
     }
-    source.condition = from_set(checked(telling, "dataflow"), reader.statement->iterators);
+    const isl::set others =
+        without(source.readers, iterators, free).gist(without(all, iterators, free));
+    if (const ExprPtr known = from_set(checked(others, "dataflow"), iterators)) {
+      source.condition = binary(Op::And, known, source.condition);
+    }
   }
   return sources;
 }

@@ -33,11 +33,11 @@ public:
   /// Throws Error(Limit) where isl would need too long.
   explicit Dataflow(const MemoryProgram &program);
 
-  /// Disjoint in `readers`, as long as they are certain; those of a reference that is read.
-  /// `of_data`: so many of the reader's last iterators stand for values that only the data know.
-  /// Nothing follows from their ranges then, and conditions say of the other iterators and the
-  /// parameters what does otherwise.
-  std::vector<FlowSource> sources(const std::string &reference, unsigned of_data = 0) const;
+  /// Disjoint in `readers`, as long as they are certain; those of a reference that is read. `free`:
+  /// iterators of the reader for which data will stand. What a condition says of the others is said
+  /// apart then, in front of it, so that it is seen whatever the data are.
+  std::vector<FlowSource> sources(const std::string &reference,
+                                  const std::vector<std::string> &free = {}) const;
 
   /// The instances that live statements need, directly or not, and themselves; possibly some more
   /// (affine hulls are taken so that the search ends).

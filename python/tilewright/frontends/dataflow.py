@@ -22,6 +22,7 @@ from .any_order import is_free
 from .blocks import Blocks
 from .control import without_jumps
 from .fills import half_written, with_fills
+from .inside import stay_inside
 from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
 from .observers import without_old_values
 from .refusals import line_of, refuse
@@ -36,13 +37,19 @@ __all__ = ["to_function"]
 
 
 def to_function(
-    program: tree.Program, keeps_order: bool = True, **options: Any
+    program: tree.Program,
+    *,
+    keeps_order: bool = True,
+    leaving_has_no_meaning: bool = False,
+    **options: Any,
 ) -> TranslatedFunction:
     """The function that a program is, in place on the caller's arrays.
 
     Args:
         program: what a door made of its language.
         keeps_order: whether its schedule begins with the program's order even where any other will do.
+        leaving_has_no_meaning: whether the language gives no meaning to a program that leaves an
+            array; else it is an error.
         options: settings of `tw.function`, such as ``fast_math``.
 
     Raises:
@@ -50,7 +57,16 @@ def to_function(
             its place in the program.
     """
     try:
-        return _function_of(program, keeps_order, options)
+        try:
+            return _function_of(program, keeps_order, options)
+        except (tw.DomainError, tw.ScheduleError):
+            if not leaving_has_no_meaning:
+                raise
+            try:
+                return _function_of(program, keeps_order, options, is_inside=True)
+            except (tw.DomainError, tw.ScheduleError, tw.TranslationError, _NothingElse):
+                pass
+            raise
     except tw.AnalysisLimitError as error:
         refuse(
             _place_in(program, error),
@@ -72,16 +88,30 @@ def _limit_text(error: tw.TilewrightError) -> str:
     return error.message.partition("; simplify")[0]
 
 
+class _NothingElse(Exception):
+    """No statement stands behind conditions of data."""
+
+
 def _function_of(
-    program: tree.Program, keeps_order: bool, options: dict[str, Any]
+    program: tree.Program, keeps_order: bool, options: dict[str, Any], is_inside: bool = False
 ) -> TranslatedFunction:
+    """See `to_function`; `is_inside`: what data decide about stays within its arrays (`inside`)."""
+
+    def scan_again(*given: Any) -> Scanned:
+        again = scan(*given)
+        if is_inside:
+            stay_inside(again)
+        return again
+
     scanned, straight, flags = _scanned(program)
+    if is_inside and not stay_inside(scanned):
+        raise _NothingElse
     memory = memory_of(scanned)
     without_old = without_old_values(scanned, memory)
     begun = half_written(scanned, memory, without_old) & set(straight.arrays)
     if begun:
         straight = with_fills(straight, begun)
-        scanned = scan(straight, flags)
+        scanned = scan_again(straight, flags)
         memory = memory_of(scanned)
     again = _read_by_data(scanned, memory)
     maker = _Maker(scanned, memory, flags, keeps_order)
@@ -93,7 +123,7 @@ def _function_of(
     # What data choose among may be written by several statements, some of them not yet: with a
     # version of all elements from each, there is one to read.
     straight, labels = with_snapshots(straight, again)
-    scanned = scan(straight, flags, again, labels)
+    scanned = scan_again(straight, flags, again, labels)
     maker = _Maker(scanned, memory_of(scanned), flags, keeps_order)
     try:
         return maker.function(program, options)
@@ -137,9 +167,7 @@ class _Maker:
         self.keeps_order = keeps_order
         self.is_free = not keeps_order and is_free(scanned, memory)
         self.scanned = scanned
-        self.asks_range = (
-            False  # whether conditions say what follows from ranges of data's subscripts
-        )
+        self.asks_range = False  # whether all sources at subscripts of data have conditions
         self.is_ordered = False  # whether the function has the program's order
         self.memory = memory
         self.program = scanned.program
@@ -231,7 +259,7 @@ class _Maker:
         def read(what: tree.Read) -> tw.Expression:
             return self.read(one, what, translate)
 
-        translate = Translator(self.variables(one.scope), read)
+        translate = Translator(self.variables(one.scope), read, one.scope)
 
         def define() -> None:
             value = translate(one.value)
@@ -244,7 +272,7 @@ class _Maker:
         except tw.DomainError:
             if one.name not in self.memory.computed:
                 raise
-            self.asks_range = True  # sizes follow from the range of a subscript, which is not known
+            self.asks_range = True  # the last of the sources is read under its condition, too
             define()
         finally:
             self.asks_range = False
@@ -272,7 +300,7 @@ class _Maker:
         else:
             old = self.before(one)
         for guard in reversed(one.guards):
-            condition = Translator(self.variables(guard.scope), read)(guard.condition)
+            condition = Translator(self.variables(guard.scope), read, guard.scope)(guard.condition)
             value = tw.select(condition if guard.holds else ~condition, value, old)
         return value
 
@@ -339,16 +367,15 @@ class _Maker:
         reader: str,
         values: dict[str, _core.Expr] | None = None,
     ) -> tw.Expression:
-        """A choice among sources; `values` are what stands for the last of the readers' iterators."""
-        of_data = len(values) if values and self.asks_range else 0
-        found = self.memory.sources(reference, reader, of_data)
+        """A choice among sources; `values` are what stands for some of the readers' iterators."""
+        found = self.memory.sources(reference, reader, tuple(values or ()))
         if values:
             found = [source.at(values) for source in found]
         # The last one is read where no condition holds. An element of the caller's array is there
         # whatever the checker makes of many negations.
         found.sort(key=lambda one: (one.kind == "initial", len(one.readers)))
         value: tw.Expression | None = None
-        if (of_data or len(found) > _FEW) and found[-1].kind != "initial":
+        if ((values and self.asks_range) or len(found) > _FEW) and found[-1].kind != "initial":
             value = _zero(self.arrays[array])
         for source in reversed(found):
             here = self.element(source, self.arrays[array])

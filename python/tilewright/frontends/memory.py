@@ -81,21 +81,19 @@ class Memory:
     computed: dict[str, dict[object, Computed]]
     results: dict[str, str]
     domains: dict[str, tuple[str, list[str]]]
-    _found: dict[tuple[str, str, int], list[Source]] = field(default_factory=dict)
+    _found: dict[tuple[str, str, tuple[str, ...]], list[Source]] = field(default_factory=dict)
 
-    def sources(self, reference: str, reader: str, of_data: int = 0) -> list[Source]:
+    def sources(self, reference: str, reader: str, free: tuple[str, ...] = ()) -> list[Source]:
         """The sources of a reference.
 
         Args:
-            reference: of a read.
             reader: the name of the readers' tuple in the text.
-            of_data: so many of the readers' last iterators stand for what data decide.
+            free: iterators for which data will stand (`Source.at`).
         """
-        found = self._found.get((reference, reader, of_data))
+        found = self._found.get((reference, reader, free))
         if found is None:
-            rows = self.flow.sources(reference, reader, of_data)
-            found = [Source(*row[:5]) for row in rows]
-            self._found[reference, reader, of_data] = found
+            found = [Source(*row[:5]) for row in self.flow.sources(reference, reader, free)]
+            self._found[reference, reader, free] = found
         return list(found)
 
 

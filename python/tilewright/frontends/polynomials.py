@@ -12,7 +12,17 @@ import numpy as np
 
 from ..sets.values import Set
 from .affine import Affine, affine_of, compared, condition_of, itself
-from .tree import Convert, Expression, For, Literal, Location, Operation, Variable, plain
+from .tree import (
+    Convert,
+    Expression,
+    For,
+    Literal,
+    Location,
+    Operation,
+    Select,
+    Variable,
+    plain,
+)
 
 __all__ = [
     "Polynomial",
@@ -21,6 +31,7 @@ __all__ = [
     "affine_text",
     "condition_text",
     "exclude_each_other",
+    "implied_text",
     "loop_bounds",
     "multiplied",
     "polynomial",
@@ -52,6 +63,20 @@ def loop_bounds(loop: For) -> list[str]:
 def condition_text(condition: Expression) -> str:
     """An affine condition as isl text, or ""."""
     return condition_of(condition, itself()) or ""
+
+
+def implied_text(condition: Expression) -> str:
+    """What is affine of a condition that holds, as isl text: `0 < i` of `i > 0 && x[i - 1] > 1`; or ""."""
+    whole = condition_text(condition)
+    if whole:
+        return whole
+    parts: tuple[Expression, ...] = ()
+    match condition:
+        case Select(if_false=Literal(value=False)):
+            parts = (condition.condition, condition.if_true)
+        case Operation(name="&"):
+            parts = condition.operands
+    return " and ".join(f"({text})" for text in map(implied_text, parts) if text)
 
 
 def affine_index(subscript: Expression) -> Affine | None:

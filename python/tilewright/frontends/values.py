@@ -15,7 +15,7 @@ import tilewright as tw
 
 from .. import _core
 from . import tree
-from .affine import Affine
+from .affine import Affine, Scope, affine_of
 from .refusals import refuse
 
 __all__ = ["Translator", "affine_expression"]
@@ -59,15 +59,20 @@ class Translator:
     Args:
         variables: what iterators and parameters of the program are.
         read: what a read is.
+        scope: what names mean in affine conditions. Those that choose between values are then written
+            in integers of 64 bits, as those around statements are, so that the core sees which
+            elements the branches read.
     """
 
     def __init__(
         self,
         variables: Mapping[str, tw.Expression],
         read: Callable[[tree.Read], tw.Expression],
+        scope: Scope | None = None,
     ) -> None:
         self._variables = variables
         self._read = read
+        self._scope = scope
 
     def __call__(self, expression: tree.Expression) -> tw.Expression:
         """The expression in Layer I."""
@@ -82,7 +87,9 @@ class Translator:
                 return _as_type(self(expression.value), expression.dtype)
             case tree.Select():
                 return tw.select(
-                    self(expression.condition), self(expression.if_true), self(expression.if_false)
+                    self._condition(expression.condition),
+                    self(expression.if_true),
+                    self(expression.if_false),
                 )
             case tree.Call():
                 arguments = [self(argument) for argument in expression.arguments]
@@ -90,6 +97,33 @@ class Translator:
             case tree.Reduce():
                 return self._reduction(expression)
         return self._operation(expression)
+
+    def _condition(self, expression: tree.Expression) -> tw.Expression:
+        """A condition, its comparisons of affine functions as such."""
+        match expression:
+            case tree.Select():  # C's && and ||
+                first = self._condition(expression.condition)
+                if isinstance(expression.if_false, tree.Literal) and not expression.if_false.value:
+                    return first & self._condition(expression.if_true)
+                if isinstance(expression.if_true, tree.Literal) and expression.if_true.value:
+                    return first | self._condition(expression.if_false)
+            case tree.Operation(name="&" | "|") if expression.dtype.kind == "b":
+                return _OPERATORS[expression.name](*map(self._condition, expression.operands))
+            case tree.Operation(name="~") if expression.dtype.kind == "b":
+                return ~self._condition(expression.operands[0])
+            case tree.Operation(name="<" | "<=" | ">" | ">=" | "==" | "!="):
+                left, right = map(self._affine, expression.operands)
+                if left is not None and right is not None:
+                    return _OPERATORS[expression.name](left, right)
+        return self(expression)
+
+    def _affine(self, expression: tree.Expression) -> tw.Expression | None:
+        scope = self._scope
+        value = None if scope is None else affine_of(expression, scope)
+        if scope is None or value is None:
+            return None
+        own = {scope.variables[name]: each for name, each in self._variables.items()}
+        return affine_expression(value, own)
 
     def _operation(self, expression: tree.Operation) -> tw.Expression:
         function = _OPERATORS.get(expression.name) or getattr(tw, expression.name, None)

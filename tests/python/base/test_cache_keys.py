@@ -21,6 +21,7 @@ from fuzz.generator import draw_program
 from fuzz.judge import TooLarge
 from fuzz.programs import Declaration, walk
 from fuzz.starting import Unknown
+from tilewright import _core
 
 PYTHON = pathlib.Path(__file__).parents[1]
 SEEDS = st.integers(0, 10**6)
@@ -312,3 +313,29 @@ def test_independence_is_in_the_key():
     before = key_of(f)
     c.independent(i)
     assert key_of(f) != before
+
+
+def test_files_are_known_by_names_lengths_and_times(tmp_path: pathlib.Path) -> None:
+    seen = {_core.files_identity(str(tmp_path))}
+
+    def is_new() -> bool:
+        found = _core.files_identity(str(tmp_path))
+        assert found == _core.files_identity(str(tmp_path))
+        seen_before = found in seen
+        seen.add(found)
+        return not seen_before
+
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "a.py").write_text("x = 1\n")
+    assert is_new()
+    (inner / "a.py").write_text("x = 10\n")
+    assert is_new()
+    os.utime(inner / "a.py", ns=(1, 1))
+    assert is_new()
+    (inner / "a.py").rename(inner / "b.py")
+    assert is_new()
+    (inner / "__pycache__").mkdir()
+    (inner / "__pycache__" / "b.pyc").write_text("")
+    assert not is_new()
+    assert _core.files_identity(str(tmp_path / "nowhere"))

@@ -174,12 +174,12 @@ def _array(function: str, argument: Argument, value: Any, bound: dict[str, Any])
         if first not in bound:  # a pointer: as long as the array is
             rows = _count(argument.extents[1:], bound)
             if value.ndim != len(argument.extents):
-                if rows == 0 or value.size % rows:
+                rest = [evaluated(each, bound) for each in argument.extents[1:]]
+                if min(rest, default=1) <= 0 or value.size % rows:
                     raise ArgumentError(
                         f"{function}: {argument.name} has rows of {rows} elements in C, and this "
                         f"array has {value.size} elements"
                     )
-                rest = (evaluated(each, bound) for each in argument.extents[1:])
                 rows_of: np.ndarray = value.reshape(-1, *rest)
                 value = rows_of
             bound[first] = value.shape[0]

@@ -18,7 +18,7 @@ import numpy as np
 from ...sets.values import Set
 from .. import tree
 from ..affine import Affine, affine_of, compared, itself, remainder
-from ..polynomials import affine_index, condition_text, loop_bounds, with_numbers
+from ..polynomials import affine_index, condition_text, implied_text, loop_bounds, with_numbers
 from ..tree import (
     Expression,
     For,
@@ -108,7 +108,9 @@ def _possible(
 
     for each in statements:
         for expression in tree.expressions_of(each):
-            yield from ((read, around) for read in tree.reads_of(expression) if known(read))
+            for read, conditions in _chosen(expression, around):
+                if known(read):
+                    yield read, conditions
         if isinstance(each, tree.Assign) and known(each.target):
             yield each.target, around
         match each:
@@ -119,13 +121,31 @@ def _possible(
                 free = unbounded if is_known else unbounded | {each.iterator.name}
                 yield from _possible(each.body, (*around, *bounds), free)
             case If():
-                condition = condition_text(each.condition)
-                inner = (*around, condition) if condition else around
+                implied = implied_text(each.condition)
+                inner = (*around, implied) if implied else around
                 yield from _possible(each.body, inner, unbounded)
+                condition = condition_text(each.condition)
                 other = (*around, f"not ({condition})") if condition else around
                 yield from _possible(each.otherwise, other, unbounded)
             case tree.While():
                 yield from _possible(each.body, around, unbounded)
+
+
+def _chosen(
+    expression: Expression, around: tuple[str, ...]
+) -> Iterator[tuple[Read, tuple[str, ...]]]:
+    """The reads of an expression, with the affine choices around them, too."""
+    if isinstance(expression, Read):
+        yield expression, around
+    parts = tree.parts_of(expression)
+    condition = condition_text(expression.condition) if isinstance(expression, tree.Select) else ""
+    if condition:
+        yield from _chosen(parts[0], around)
+        yield from _chosen(parts[1], (*around, condition))
+        yield from _chosen(parts[2], (*around, f"not ({condition})"))
+        return
+    for part in parts:
+        yield from _chosen(part, around)
 
 
 def _variables(expression: Expression) -> Iterator[Variable]:

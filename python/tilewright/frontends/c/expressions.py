@@ -205,6 +205,8 @@ class Expressions(Places):
         pointers = [self._is_pointer(left), self._is_pointer(right)]
         if any(pointers) if node.op in _COMPARISONS else node.op == "-" and all(pointers):
             first, last = self._address(left, node.left), self._address(right, node.right)
+            if node.op in ("==", "!=") and first.place.root != last.place.root:
+                return integer(node.op == "!=")  # arrays are memory of their own
             return self.computed(node.op, *self.apart(first, last, node), node)
         a, b = self._loaded(left, node.left), self._loaded(right, node.right)
         return self.computed(node.op, a, b, node)

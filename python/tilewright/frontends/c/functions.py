@@ -150,7 +150,7 @@ class CFunction(_core.KnownCalls):
         from .refusals import refuse
 
         try:
-            return to_function(self.program)
+            return to_function(self.program, leaving_has_no_meaning=True)
         except (DomainError, ScheduleError) as error:  # of what the C does not have
             where = error.location
             here = self.program.location

@@ -18,8 +18,8 @@ from .. import tree
 from ..polynomials import (
     Polynomial,
     affine_text,
-    condition_text,
     exclude_each_other,
+    implied_text,
     loop_bounds,
     polynomial,
     quotient,
@@ -102,7 +102,7 @@ def _accesses(
             case tree.While():
                 yield from _accesses(each.body, array, around)
             case If():
-                condition = condition_text(each.condition)
+                condition = implied_text(each.condition)
                 inner = (*around, condition) if condition else around
                 yield from _accesses(each.body, array, inner)
                 yield from _accesses(each.otherwise, array, around)

@@ -29,7 +29,7 @@ from .loop_ends import LoopShape
 from .loop_syntax import Promise, bound_of, conjuncts_of, listed, step_of
 from .parsing import assigned_names, names_in, nodes, passed_names
 from .refusals import refuse
-from .renaming import Renaming
+from .renaming import Renaming, Turns
 from .scopes import Known, PointerVariable, Storage
 from .state import LoopFrame
 from .values import (
@@ -56,7 +56,9 @@ class Loops(Renaming):
         known, labels = dict(self.known), set(self.labels)
         with self.block() as counted, self.inner_scope():
             shape = self._shape(node)
-            done = shape is not None and self._counted(node, shape, promise, label)
+            with self.unless_left_early() as attempt:
+                attempt.done = shape is not None and self._counted(node, shape, promise, label)
+            done = attempt.done
         if done:
             for statement in counted:
                 self.emit(statement)
@@ -471,6 +473,7 @@ class Loops(Renaming):
         for each in parts:
             self.forget(each)
         always, outer = Literal(True, BOOL.dtype), self.scope
+        turns = Turns(self, node, here)
 
         def leave() -> None:
             if cond is not None:
@@ -482,6 +485,7 @@ class Loops(Renaming):
             with self.within(outer):
                 for each in steps:
                     self.effects(each)
+                turns.note()
                 if first:
                     leave()
 
@@ -491,19 +495,24 @@ class Loops(Renaming):
                 condition = self.condition(cond)
             if effects:
                 condition = always
-        meanings = self.meanings()
-        with self.block() as body, self.inner_scope():
-            if not first and condition is always:
-                leave()
-            self.loops.append(LoopFrame("loop", end))
-            self.statement(stmt)
-            self.settle((), "", stmt)
-            self.loops.pop()
-            end()
-        self.unchanged(self.since(meanings), node, "in a loop that data end")
+        with self.block() as body:
+            while True:
+                with self.inner_scope():
+                    if not first and (condition is always or turns.count):
+                        with self.within(outer):
+                            leave()
+                    self.loops.append(LoopFrame("loop", end))
+                    self.statement(stmt)
+                    self.settle((), "", stmt)
+                    self.loops.pop()
+                    end()
+                if turns.are_done():
+                    break
         for each in parts:
             self.forget(each)
+        turns.begin()
         self.emit(While(condition, tuple(body), label or self.unique_label("while"), here))
+        turns.tell_apart()
 
     def unique_label(self, wanted: str) -> str:
         """A name for a loop that has no iterator."""

@@ -32,6 +32,7 @@ from .c_types import (
     is_integer,
     record_dtype,
 )
+from .flat_loops import recovered_shapes
 from .inlining import (
     Inlining,
     parameters_of,
@@ -40,7 +41,6 @@ from .inlining import (
     tails,
     without_early_returns,
 )
-from .linearized import recover_shapes
 from .parsing import CFile, assigned_names, names_in, nodes
 from .pointers import moved_pointers
 from .refusals import refuse
@@ -386,7 +386,7 @@ class _Translation(Inlining):
             here,
             tuple(self.context),
         )
-        recovered, shapes = recover_shapes(with_counters_known(program), self.extents)
+        recovered, shapes = recovered_shapes(with_counters_known(program), self.extents)
         for array in recovered.arrays.values():
             if any(affine_index(each) is None for each in array.shape):
                 refuse(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,17 @@ from .pointers import moved_pointers
 from .refusals import refuse
 from .scopes import PointerVariable
 from .state import is_static
-from .values import Address, Value, arithmetic, compared, converted, integer, selected, widened
+from .values import (
+    Address,
+    Place,
+    Value,
+    arithmetic,
+    compared,
+    converted,
+    integer,
+    selected,
+    widened,
+)
 
 __all__ = ["Case", "Meanings", "Renaming", "renamed_pointers"]
 
@@ -48,6 +59,30 @@ class Case:
     condition: Expression | None
     statements: Sequence[Statement]
     meanings: Meanings
+
+
+class LeftEarly(Exception):
+    """Names change their meaning in a loop whose turns may end early."""
+
+
+@dataclass
+class Attempt:
+    """Whether something was done."""
+
+    done: bool = False
+
+
+def may_skip(body: Any, in_switch: bool = False) -> bool:
+    """Whether a part of a loop's turn may be left out: jumps of inner loops are their own."""
+    match body:
+        case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+            return False
+        case c_ast.Break():
+            return not in_switch
+        case c_ast.Continue() | c_ast.Goto():
+            return True
+    inner = in_switch or isinstance(body, c_ast.Switch)
+    return any(may_skip(child, inner) for _, child in body.children())
 
 
 def renamed_pointers(body: Any) -> set[str]:
@@ -156,10 +191,8 @@ class Renaming(LoopEnds):
             known: what is known of scalars at the beginning of any turn.
         """
         here = self.place(node)
-        where = "in a loop that is left early, or whose turns are skipped"
-        jumps = (c_ast.Break, c_ast.Return, c_ast.Continue, c_ast.Goto)
-        if shape.others or any(isinstance(each, jumps) for each in nodes(node.stmt)):
-            self.unchanged(before, node, where)
+        if shape.others or may_skip(node.stmt):
+            raise LeftEarly
         bodies = list(body)
         period = 1
         while self.differs(before):
@@ -219,6 +252,24 @@ class Renaming(LoopEnds):
         rounded = arithmetic("+", distance, integer(size - 1, LONG), LONG, here)
         whole = Operation("//", (rounded.tree, Literal(size, LONG.dtype)), LONG.dtype, here)
         return Value(LONG, whole)
+
+    @contextmanager
+    def unless_left_early(self) -> Iterator[Attempt]:
+        """An attempt to write a loop that is counted; not done where names change their meaning in one
+        that may be left early, and all is as it was then."""
+        attempt = Attempt()
+        iterators, frames, before = (
+            list(self.iterators),
+            list(self.frames[-1].loops),
+            self.meanings(),
+        )
+        try:
+            yield attempt
+        except LeftEarly:
+            attempt.done = False
+            self.iterators[:] = iterators
+            self.frames[-1].loops[:] = frames
+            self.mean(before)
 
     # ---- cases ----
 
@@ -300,3 +351,73 @@ class Renaming(LoopEnds):
             found = [case.meanings.get(id(pointer), (pointer, None))[1] for case in cases]
             if any(each != found[0] for each in found):
                 yield pointer
+
+
+class Turns:
+    """The turns of a loop that data end, after which names mean something else.
+
+    The loop has as many turns in its body as it takes until names mean what they meant, and leaves it
+    between them where its condition fails. A scalar counts them: behind the loop it says what names mean.
+    """
+
+    def __init__(self, translation: Renaming, node: Any, here: Location) -> None:
+        self.count = 0
+        self._translation = translation
+        self._node = node
+        self._here = here
+        self._before = translation.meanings()
+        self._seen: list[Meanings] = []
+        self._counter: Place | None = None
+
+    def note(self) -> None:
+        """A turn is over, and its condition is asked next."""
+        own = self._translation
+        if not self._seen:
+            self._before = own.since(self._before)
+        if self._counter is None and own.differs(self._before):
+            if may_skip(self._node.stmt):
+                own.unchanged(
+                    self._before,
+                    self._node,
+                    "in a loop that is left early, or whose turns are skipped",
+                )
+            self._counter = own.temporary("turn", LONG, self._here)
+        self.count += 1
+        if self._counter is not None:
+            known = self.count if own.differs(self._before) else 0
+            own.store(self._counter, integer(known, LONG), self._here)
+            own.known.pop(self._counter.root, None)
+
+    def are_done(self) -> bool:
+        """Whether names mean what they meant."""
+        own = self._translation
+        self._seen.append(own.meanings())
+        if not own.differs(self._before):
+            return True
+        if self.count == MOST_TURNS:
+            own.unchanged(self._before, self._node, "and into others in each turn of this loop")
+        return False
+
+    def begin(self) -> None:
+        """Writes what stands in front of the loop."""
+        if self._counter is not None:
+            own = self._translation
+            own.store(self._counter, integer(0, LONG), self._here)
+            own.known.pop(self._counter.root, None)
+
+    def tell_apart(self) -> None:
+        """The cases behind the loop."""
+        if self._counter is None:
+            return
+        own = self._translation
+        found = own.load(self._counter, self._here)
+        own.cases = [
+            Case(
+                compared("==", found, integer(at, LONG), LONG, self._here),
+                (),
+                meanings,
+            )
+            for at, meanings in enumerate(self._seen[:-1], 1)
+        ]
+        own.mean(self._before)
+        own.cases.append(Case(None, (), self._before))

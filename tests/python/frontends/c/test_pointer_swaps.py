@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from c_oracle import check_text, compiled, run_c
@@ -112,6 +114,35 @@ void f(int n, int steps, double a[n], double b[n]) {
   if (a[1] > 0.5 * steps) { double *t = x; x = y; y = t; }
   for (int i = 0; i < n; i++) x[i] = y[i] + i;
 }""",
+    "until data say so": f"""
+int f(int n, int steps, double a[n], double b[n]) {{
+  double *x = a, *y = b, most = 9;
+  int k = 0;
+  while (most > 0.3 && k < steps) {{
+    most = 0;
+    {SWEEP}
+    for (int i = 1; i < n - 1; i++) {{ if (y[i] > 100) break; if (y[i] - x[i] > most) most = y[i] - x[i]; }}
+    {SWAP}
+    k++;
+  }}
+  if (x != a) for (int i = 0; i < n; i++) a[i] = x[i] + k;
+  return k;
+}}""",
+    "at least once": f"""
+void f(int n, int steps, double a[n], double b[n]) {{
+  double *x = a, *y = b;
+  int k = 0;
+  do {{ {SWEEP} {SWAP} k += 1 + (x[1] > 1); }} while (k < steps);
+  for (int i = 0; i < n; i++) y[i] = x[i] * k;
+}}""",
+    "until data say so, three in turn": """
+void f(int n, int steps, double a[n], double b[n]) {
+  double c[n], *x = a, *y = b, *z = c;
+  for (int i = 0; i < n; i++) c[i] = i;
+  int k = 0;
+  while (x[1] + k < steps) { x[1] += 0.125; y[2] += x[1]; z[0] = k; double *t = x; x = y; y = z; z = t; k++; }
+  for (int i = 0; i < n; i++) { double v = y[i] - z[i]; a[i] += v + x[i]; }
+}""",
     "one behind the other": f"""
 void f(int n, int steps, double a[n], double b[n]) {{
   double *x = a, *y = b;
@@ -129,21 +160,21 @@ def test_swaps(name: str) -> None:
     values = np.linspace(0.5, 2, 7), np.linspace(3, -1, 7)
     check_text(text, (7, 3, *(each.copy() for each in values)))
     for is_scheduled in (False, True):
-        for steps in (-1, 0, 1, 2, 3, 4, 5):
+        for steps in (-1, 0, 1, 2, 5):
             wanted = [each.copy() for each in values]
             result = run_c(compiled(text), f, (7, steps, *wanted))
             given = [each.copy() for each in values]
             assert f(7, steps, *given) == result
             assert [each.tolist() for each in given] == [each.tolist() for each in wanted]
         if not is_scheduled:
-            f.auto_schedule()
+            with (
+                warnings.catch_warnings()
+            ):  # where data decide how often loops run, the order is kept
+                warnings.simplefilter("ignore", tw.TilewrightWarning)
+                f.auto_schedule()
 
 
 REFUSED = {
-    "in a loop that data end": f"""
-void f(int n, double *x, double *y) {{
-  while (x[1] > 0.1) {{ {SWEEP} {SWAP} }}
-}}""",
     "in a loop that is left early": f"""
 void f(int n, double *x, double *y) {{
   for (int k = 0; k < n; k++) {{ {SWEEP} if (y[1] < 0.1) break; {SWAP} }}

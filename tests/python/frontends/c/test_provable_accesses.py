@@ -1,0 +1,131 @@
+"""Accesses that stay within their arrays for reasons that the text shows: none is refused, and all give
+gcc's bits, in the program's order and under auto_schedule."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from c_oracle import compiled, run_c
+
+import tilewright as tw
+
+PROGRAMS: dict[str, str] = {
+    "chosen by an affine condition": """
+void f(int n, int m, double x[n * m], double *y) {
+  for (int i = 0; i < n; i++)
+    y[i] = (i > 0 ? x[i - 1] : 0.5) + (i + 1 < n ? x[i + 1] : 0) + (i < 2 || i >= n - 2 ? 1 : x[i - 2] - x[i + 2]);
+}""",
+    "chosen, downwards by two": """
+void f(int n, int m, double *x, double *y) {
+  for (int i = n - 1; i >= 0; i -= 2) x[i] = y[i] + (i + 1 < n ? x[i + 1] : 0);
+}""",
+    "behind && and ||": """
+void f(int n, int m, double *x, double *y) {
+  for (int i = 0; i < n; i++) {
+    if (i > 0 && x[i - 1] > 1) y[i] += x[i - 1];
+    int out = i == n - 1 || x[i + 1] < 0;
+    if (!out) y[i] -= 1;
+  }
+}""",
+    "all elements of a local matrix": """
+void f(int n, int m, double *x, double *y) {
+  double t[n * m];
+  for (int i = 0; i < n * m; i++) t[i] = x[i] * 2 + i;
+  for (int i = 0; i < n; i++)
+    for (int j = 1; j < m; j++) t[i * m + j] += t[i * m + j - 1];
+  for (int i = 0; i < n * m; ++i) y[i] = t[i];
+}""",
+    "all elements by columns": """
+void f(int n, int m, double *x, double *y) {
+  for (int i = 0; i < m * n; i++) x[i] += 1;
+  for (int j = 0; j < m; j++)
+    for (int i = 0; i < n; i++) y[j * n + i] = x[j * n + i] * 3;
+}""",
+    "all elements of memory of malloc": """
+#include <stdlib.h>
+void f(int n, int m, double x[n][m], double y[n][m]) {
+  double *t = malloc(sizeof *t * n * m);
+  for (int i = 0; i < n * m; i++) t[i] = i % 3;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) y[i][j] = t[i * m + j] + x[i][j];
+  free(t);
+}""",
+    "all elements, some left out": """
+void f(int n, int m, double *x, double *y) {
+  for (int i = 0; i < n * m; i++) {
+    if (x[i] < 0) continue;
+    y[i] = x[i] * i;
+  }
+}""",
+    "halves of halves": """
+void f(int n, int m, double x[n][m], double y[n][m]) {
+  for (int len = m; len > 1; len /= 2) {
+    for (int i = 0; i < len / 2; i++) {
+      y[0][i] = (x[0][2 * i] + x[0][2 * i + 1]) * 0.5;
+      y[0][len / 2 + i] = x[0][2 * i] - x[0][2 * i + 1];
+    }
+    for (int i = 0; i < len / 2 * 2; i++) x[0][i] = y[0][i];
+  }
+}""",
+    "down to a number that data say": """
+void f(int n, int m, double x[n][m], double y[n][m]) {
+  double best[m];
+  for (int c = 0; c < m; c++) best[c] = 0;
+  for (int i = 0; i < n; i++) {
+    int w = (x[i][0] > 0) + 1;
+    for (int c = m - 1; c >= w; c--)
+      if (best[c - w] + x[i][c] > best[c]) best[c] = best[c - w] + x[i][c];
+  }
+  for (int c = 0; c < m; c++) y[0][c] = best[c];
+}""",
+    "steps of a size": """
+void f(int n, int m, double x[n][m], double y[n][m]) {
+  for (int s = 0; s + 2 * n <= m; s += 2 * n)
+    for (int k = 0; k < n; k++) { y[0][s + k] -= x[0][s + k + n]; y[0][s + k + n] += x[k][0]; }
+}""",
+    "pointer to rows": """
+#include <stdlib.h>
+void f(int n, int m, double x[n][m], double y[n][m]) {
+  double (*t)[m] = malloc(n * sizeof *t);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) t[i][j] = x[i][j] / 3;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) y[i][j] = t[n - 1 - i][j];
+  free(t);
+}""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_is_not_refused(name: str) -> None:
+    text = PROGRAMS[name] + "\n"
+    f = tw.c.load(text, scop="function").f
+
+    def arguments(n: int, m: int) -> list[Any]:
+        values = np.linspace(-1, 2, n * m), np.linspace(3, -1, n * m)
+        shape = (n, m) if "x[n][m]" in text else (n * m,)
+        return [n, m, *(each.reshape(shape).copy() for each in values)]
+
+    for is_scheduled in (False, True):
+        for n, m in ((5, 4), (2, 9), (1, 1)):
+            wanted = arguments(n, m)
+            run_c(compiled(text), f, wanted)
+            given = arguments(n, m)
+            f(*given)
+            assert [each.tolist() for each in given[2:]] == [each.tolist() for each in wanted[2:]]
+        if not is_scheduled:
+            with (
+                warnings.catch_warnings()
+            ):  # where data decide how often loops run, the order is kept
+                warnings.simplefilter("ignore", tw.TilewrightWarning)
+                f.auto_schedule()
+
+
+def test_loops_over_all_elements_are_loops_over_rows() -> None:
+    f = tw.c.load(PROGRAMS["all elements of a local matrix"] + "\n", scop="function").f
+    assert "t[i0, i1]" in str(f.loops) and "while" not in str(f.loops)
+    with pytest.raises(tw.ArgumentError):
+        f(-1, -1, np.ones(1), np.ones(1))

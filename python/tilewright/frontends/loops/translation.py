@@ -16,7 +16,17 @@ import numpy as np
 
 from ...base.errors import TranslationError
 from ..induction import with_counters_known
-from ..tree import Array, Expression, Literal, Location, Operation, Program, Variable
+from ..tree import (
+    Array,
+    Assign,
+    Expression,
+    Literal,
+    Location,
+    Operation,
+    Program,
+    Variable,
+    walk,
+)
 from .context import Frame, Storage
 from .definitions import find_webs
 from .indices import NOWHERE, literal
@@ -81,6 +91,10 @@ class Translation(Library):
             self.added: list[str] = []
             with self.collected() as body:
                 self.whole(function, signature)
+            written = {each.target.array for each in walk(tuple(body)) if isinstance(each, Assign)}
+            if self.lent & written:
+                self.overwritten |= self.lent & written
+                self.changed = True
             if not self.changed:
                 break
         else:

@@ -114,6 +114,9 @@ class Context:
         self.cases: dict[Location, int] = {}  # the number of cases of each of these loops
         self.bounds: dict[tuple[object, ...], tuple[list[Statement], Expression]] = {}
         self.fixed: set[str] = set()  # variables that are given once
+        self.raised: dict[
+            Location, tuple[type[Exception], tuple[Any, ...]]
+        ] = {}  # by asserted fact
         self.lent: set[str] = set()  # arrays that are taken to be the same all along
         self.unchanged: dict[str, Location] = {}  # arrays that must not change, and why
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite

@@ -66,7 +66,7 @@ class _Kernel:
         except FactError as error:
             if error.place in self.translated.cases:
                 return False
-            raise ArgumentError(error.plain, error.location) from None
+            raise self.translated.error_of(error) from None
         if self.region is not None and not value_of(self.region, values):
             return False
         return self.has_its_constants()
@@ -257,7 +257,7 @@ class LoopFunction(_core.KnownCalls):
             except FactError as error:
                 residue = residues.get(error.place, 0) + 1
                 if residue >= translation.cases.get(error.place, 0):
-                    raise ArgumentError(error.plain, error.location) from None
+                    raise translated.error_of(error) from None
                 residues[error.place] = residue
 
     def _translated(

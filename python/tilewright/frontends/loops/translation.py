@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import TranslationError
+from ...base.errors import ArgumentError, TranslationError
 from ..induction import with_counters_known
 from ..tree import (
     Array,
@@ -27,6 +27,7 @@ from ..tree import (
     Variable,
     walk,
 )
+from .checks import FactError
 from .context import Frame, Storage
 from .definitions import find_webs
 from .indices import NOWHERE, literal
@@ -62,6 +63,7 @@ class Translated:
         cases: the loops of which it is right for one remainder of their count only.
         constants: the names outside of the function that it uses, with their values.
         numbers: the parameters of the function that are numbers in the program.
+        raised: the exceptions for facts that do not hold, where the function has some.
     """
 
     program: Program
@@ -71,6 +73,14 @@ class Translated:
     contiguous: frozenset[str] = frozenset()
     cases: frozenset[Location] = frozenset()
     numbers: dict[str, int] = field(default_factory=dict)
+    raised: dict[Location, tuple[type[Exception], tuple[Any, ...]]] = field(default_factory=dict)
+
+    def error_of(self, error: FactError) -> Exception:
+        """What a call raises where a fact does not hold."""
+        if error.place in self.raised:
+            kind, arguments = self.raised[error.place]
+            return kind(*arguments)
+        return ArgumentError(error.plain, error.location)
 
 
 class Translation(Library):
@@ -127,6 +137,7 @@ class Translation(Library):
             frozenset(self.contiguous),
             frozenset(self.cases),
             dict(self.numbers),
+            dict(self.raised),
         )
 
     def whole(self, function: Any, signature: Signature) -> None:

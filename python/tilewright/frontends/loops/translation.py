@@ -152,6 +152,9 @@ class Translation(Library):
         arguments = {each.arg: each for each in _argument_nodes(source.tree)}
         for slot in signature.slots:
             self.argument(slot, arguments[slot.argument])
+        for each in ast.walk(source.tree):
+            if isinstance(each, ast.Try):
+                self.statement(each)  # which refuses it
         if webs.falls_through and _returns_value(source.tree):
             self.refuse(
                 source.tree,

@@ -72,6 +72,12 @@ def test_random_functions_by_their_kernels() -> None:
     assert outcomes.count("same") > 6
 
 
+@pytest.mark.parametrize("seed", [20356, 20761])
+def test_sizes_that_follow_from_ranges_of_subscripts_of_data(seed: int) -> None:
+    """Their writers exist for some sizes only, which a condition on such a subscript said implicitly."""
+    assert outcome(seed, by_kernel) == "same"
+
+
 def test_random_functions_of_whole_arrays() -> None:
     for seed in range(4):
         function, given = random_arrays.made(seed), random_arrays.arguments(seed)

@@ -85,11 +85,11 @@ def a_string(value: object, what: str, errors: Errors = ARGUMENT) -> str:
 def an_isl_text(value: object, what: str, errors: Errors = ARGUMENT) -> str:
     """A set or map in isl's notation, which has no letters outside ASCII."""
     text = a_string(value, what, errors)
-    for column, letter in enumerate(text, 1):
-        if not letter.isascii():
-            raise errors.of_value(
-                f"{what} has {letter!r} in column {column}, which is no letter of isl's notation"
-            )
+    if not text.isascii():
+        column, letter = next((n, c) for n, c in enumerate(text, 1) if not c.isascii())
+        raise errors.of_value(
+            f"{what} has {letter!r} in column {column}, which is no letter of isl's notation"
+        )
     return text
 
 

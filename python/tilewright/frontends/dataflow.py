@@ -404,12 +404,23 @@ class _Maker:
         if not pieces:
             del self.memory.results[array]
             return None
-        with located_at(line_of(self.arrays[array].location)):
-            view = tw.view(
-                self.listed(domain),
-                pieces,
-                dtype=self.arrays[array].dtype,
-                shape=self.extents(self.arrays[array]),
+        where = self.arrays[array].location
+        try:
+            with located_at(line_of(where)):
+                view = tw.view(
+                    self.listed(domain),
+                    pieces,
+                    dtype=self.arrays[array].dtype,
+                    shape=self.extents(self.arrays[array]),
+                )
+        except tw.DeclarationError as error:
+            if "overlap" not in error.message:
+                raise
+            refuse(
+                where,
+                f"the dataflow of {self.program.name} does not tell which statement writes each element "
+                f"of {array} last",
+                "divide its loops among several functions",
             )
         self.computations[name] = view
         return view

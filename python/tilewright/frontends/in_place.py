@@ -48,10 +48,12 @@ def any_order(
     key = f"any order\n{_core.automatic_key(function)}\n{places}"
     known = load_found(key)
     if known is None or not _takes(function, known.schedule):
-        function.auto_schedule()
+        comments = function.auto_schedule().comments
         for array in places:
             _stored(function, places, [array])
-        store_found(key, Found(function.schedule, tuple(function.schedule.comments)))
+        found = tw.Schedule(function.schedule.commands, comments)
+        found.apply_to(function)
+        store_found(key, Found(found, tuple(comments)))
     return function.schedule
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from . import tree
 from .affine import Affine, Scope, affine_of
 from .memory import references_of
-from .scan import Scanned, ScannedStatement
+from .scanned import Scanned, ScannedStatement
 
 __all__ = ["stay_inside"]
 

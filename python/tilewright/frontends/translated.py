@@ -9,6 +9,7 @@ from typing import Any
 
 import tilewright as tw
 
+from .. import _core
 from ..base.display import Text
 from . import in_place, tree
 from .interpreter import most_iterations
@@ -238,7 +239,9 @@ class TranslatedFunction:
         if self._limits:
             in_place.keep_order(self.function, "data decide how often its loops run")
         elif self._is_free:
-            self._order.apply_to(self.function)
+            facts = _core.facts(self.function)
+            order = tw.Schedule([*facts, *self._order.commands], self._order.comments)
+            order.apply_to(self.function)
         else:
             in_place.auto_schedule(self.function, self._order, self._places)
         return self.function.schedule

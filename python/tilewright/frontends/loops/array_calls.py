@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..tree import Expression
+from ..tree import Convert, Expression, Literal, Operation
 from .contractions import Contractions
 from .indices import constant_of, literal
-from .kinds import INT
+from .kinds import FLOAT, INT
 from .moved import Moved
 from .shapes import Shapes
 from .values import ArrayValue, Scalar, Static, TupleValue, Value, broadcast_indices
@@ -39,6 +39,14 @@ class ArrayCalls(Moved, Contractions, Shapes):
         """The value of such a call; None for other functions, and for forms that are written elsewhere."""
         if target is np.einsum and not keywords:
             return self.einsum(values, node)
+        if target is np.linalg.multi_dot and len(values) == 1 and not keywords:
+            factors = values[0].parts if isinstance(values[0], TupleValue) else ()
+            return self._product_of(factors, node)
+        if target is np.linalg.matrix_power and len(values) == 2:
+            power = self.number_in(values[1], "the power of np.linalg.matrix_power", node)
+            if not 1 <= power <= 16:
+                self.refuse(node, "np.linalg.matrix_power from 1 to 16", "multiply in a loop")
+            return self._product_of([values[0]] * power, node)
         names = _TAKES.get(target)
         if names is None:
             return None
@@ -76,6 +84,32 @@ class ArrayCalls(Moved, Contractions, Shapes):
         if not isinstance(value, ArrayValue) or not value.shape:
             self.refuse(node, f"{self.described(value)} is given where an array is wanted")
         return value
+
+    def known_range(self, values: np.ndarray, node: ast.AST) -> ArrayValue:
+        """np.arange of floats that are known: start + i * step, as NumPy has it."""
+        count = literal(len(values))
+        if len(values) < 2:
+            return self.array_of(
+                TupleValue(tuple(self.constant(float(each), node) for each in values)), None, node
+            )
+        start, where = float(values[0]), self.at(node)
+        step = float(values[1]) - start
+
+        def element(indices: tuple[Expression, ...]) -> Expression:
+            index = Convert(indices[0], FLOAT.dtype)
+            scaled = Operation("*", (index, Literal(step, FLOAT.dtype)), FLOAT.dtype, where)
+            return Operation("+", (Literal(start, FLOAT.dtype), scaled), FLOAT.dtype, where)
+
+        return ArrayValue((count,), (count,), FLOAT.dtype, element)
+
+    def _product_of(self, factors: Sequence[Value], node: ast.AST) -> Value:
+        """factor @ factor @ ..."""
+        if not factors:
+            self.refuse(node, "np.linalg.multi_dot takes a list of arrays")
+        product = factors[0]
+        for factor in factors[1:]:
+            product = self.matmul(product, factor, node)
+        return product
 
     def _repeated(
         self, array: Value, times: Value, axis: Value | None, node: ast.AST

@@ -95,6 +95,7 @@ class Context:
         self.constants: dict[tuple[int, str], Any] = {}
         self.wrapping: set[Location] = set()  # subscripts that may count from the end
         self.residues: dict[Location, int] = {}  # what loops that rename arrays leave over
+        self.overwritten: set[str] = set()  # arrays that are not the same all along
         self.numbers: dict[str, int] = {}  # the parameters that are numbers in this kernel
         self.begin()
 
@@ -113,6 +114,10 @@ class Context:
         self.cases: dict[Location, int] = {}  # the number of cases of each of these loops
         self.bounds: dict[tuple[object, ...], tuple[list[Statement], Expression]] = {}
         self.fixed: set[str] = set()  # variables that are given once
+        self.raised: dict[
+            Location, tuple[type[Exception], tuple[Any, ...]]
+        ] = {}  # by asserted fact
+        self.lent: set[str] = set()  # arrays that are taken to be the same all along
         self.unchanged: dict[str, Location] = {}  # arrays that must not change, and why
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps

@@ -230,6 +230,10 @@ class Expressions(Operators, Subscripts):
                 return Method(
                     ArrayValue((), (), value.kind.dtype, lambda _: value.expression), node.attr
                 )
+        if isinstance(value, TupleValue) and node.attr in ("append", "extend", "pop", "insert"):
+            self.refuse(
+                node, "a list that grows or shrinks", "make an array, and fill it by its subscripts"
+            )
         self.refuse(
             node, f"the attribute {node.attr!r} of {self.described(value)} is not translated"
         )

@@ -9,6 +9,7 @@ from typing import Any
 from ..constants import Constant, places_of
 from .local_functions import without_local_functions
 from .sources import Source, read_source
+from .sugar import without_sugar
 
 __all__ = ["Loops", "ModuleNames"]
 
@@ -20,6 +21,7 @@ class Loops:
         self.name = function.__name__
         self.function = function
         self.source: Source = read_source(function)
+        without_sugar(self.source.tree)
         without_local_functions(self.source.tree)
 
     def lookup(self, name: str) -> Any:

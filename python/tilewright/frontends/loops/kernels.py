@@ -54,7 +54,7 @@ class Kernel:
         except FactError as error:
             if error.place in self.translated.cases:
                 return False
-            raise ArgumentError(error.plain, error.location) from None
+            raise self.translated.error_of(error) from None
         if self.region is not None and not value_of(self.region, values):
             return False
         return self.has_its_constants()
@@ -184,7 +184,7 @@ def made_kernel(
         except FactError as error:
             residue = residues.get(error.place, 0) + 1
             if residue >= translation.cases.get(error.place, 0):
-                raise ArgumentError(error.plain, error.location) from None
+                raise found.error_of(error) from None
             residues[error.place] = residue
 
 

@@ -18,7 +18,7 @@ from tilewright.language import elementary
 
 from ..tree import Convert, Expression, Literal, Operation, Variable
 from .calls import Calls
-from .indices import constant_of, is_pure, linear, literal, subtract
+from .indices import add, constant_of, is_pure, linear, literal, simplified, subtract
 from .kinds import BOOL, FLOAT, INT, INT64, Kind
 from .numpy_functions import OUTSIDE
 from .parallel_range import prange
@@ -315,6 +315,11 @@ class Library(Calls):
                 "np.where with one argument gives an array whose length depends on data",
                 "use the mask itself, or a loop",
             )
+        if target is np.arange and "dtype" in keywords:
+            dtype = self.dtype_of(keywords.pop("dtype"), node)
+            made = self._arange(*values, node=node)
+            assert isinstance(made, ArrayValue)
+            return self.cast(made, Kind(dtype or made.dtype), node)
         if keywords:
             self.refuse(node, f"the argument {next(iter(keywords))}= is not translated")
         counts = {np.clip: 3, np.where: 3, np.copy: 1, np.transpose: 1, np.arange: len(values)}
@@ -499,17 +504,36 @@ class Library(Calls):
         return value
 
     def _arange(self, *values: Value, node: ast.AST) -> Value:
+        if not 1 <= len(values) <= 3:
+            self.refuse(node, "np.arange takes one to three numbers")
+        numbers: list[Any] = [
+            each.expression.value
+            for each in values
+            if isinstance(each, Scalar) and isinstance(each.expression, Literal)
+        ]
+        if any(isinstance(each, Scalar) and not each.kind.is_integer for each in values):
+            if len(numbers) < len(values):
+                self.refuse(
+                    node, "np.arange of floats must be of numbers", "use np.linspace, or integers"
+                )
+            return self.known_range(np.arange(*numbers), node)
         bounds = [self.as_index(value, node, "a bound of np.arange") for value in values]
-        if not 1 <= len(bounds) <= 2:
-            self.refuse(node, "np.arange with a step is not translated", "write the loop")
-        start = bounds[0] if len(bounds) == 2 else literal(0)
-        count = subtract(bounds[-1], start)
+        step = 1 if len(bounds) < 3 else constant_of(bounds[2])
+        if not step:
+            self.refuse(node, "the step of np.arange must be a number other than 0")
+        start = bounds[0] if len(bounds) > 1 else literal(0)
+        count = subtract(bounds[1] if len(bounds) > 1 else bounds[0], start)
+        if step != 1:  # rounded up
+            count = linear(count).scaled(1 if step > 0 else -1).expression()
+            by = literal(abs(step))
+            over = add(count, literal(abs(step) - 1))
+            count = simplified(Operation("//", (over, by), INT64, self.at(node)))
         if not self.of_parameters(count):
             self.refuse(node, "the extents of a new array must depend on arguments only")
         self.claim_not_negative(count, node, "the length of np.arange")
         first = linear(start)
         return ArrayValue(
-            (count,), (count,), INT64, lambda i: first.combined(linear(i[0]), 1).expression()
+            (count,), (count,), INT64, lambda i: first.combined(linear(i[0]), step).expression()
         )
 
     def _transposed(self, value: Value, node: ast.AST) -> Value:

@@ -55,8 +55,6 @@ class LoopStatements(ParallelSums, Expressions):
         raise NotImplementedError
 
     def for_loop(self, node: ast.For) -> None:
-        if node.orelse:
-            self.refuse(node.orelse[0], "else after a loop", "keep a flag that break sets")
         iterated = self.expression(node.iter)
         if isinstance(iterated, TupleValue):
             self.unrolled(node, iterated)
@@ -211,8 +209,6 @@ class LoopStatements(ParallelSums, Expressions):
                 self.emit(statement, node)
 
     def while_loop(self, node: ast.While) -> None:
-        if node.orelse:
-            self.refuse(node.orelse[0], "else after a loop", "keep a flag that break sets")
         remarks = self.frame.source.remarks(node)
         label = self.loop_label(remarks.loop or "while")
         with self.collected() as prelude:

@@ -98,7 +98,12 @@ class Masks(Expressions):
 
     def kept_chosen(self, value: Chosen, node: ast.AST) -> Chosen:
         """What was chosen, whatever becomes of the array and of the mask."""
-        return Chosen(self.in_memory(value.array, node), self.in_memory(value.mask, node))
+        array = value.array
+        if array.whole and array.base and array.base not in self.overwritten:
+            self.lent.add(array.base)
+        else:
+            array = self.in_memory(array, node)
+        return Chosen(array, self.in_memory(value.mask, node))
 
     def binary(self, operator: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
         plain = super().binary

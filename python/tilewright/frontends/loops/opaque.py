@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..tree import Block, Expression, Literal, Operation
-from .indices import add, literal, simplified, subtract
+from .indices import add, is_pure, literal, simplified, subtract
 from .kinds import INT64
 from .reductions import Reductions
 from .values import ArrayValue, Scalar, Static, TupleValue, Value, same_shape
@@ -103,6 +103,9 @@ class Opaque(Reductions):
         given: dict[str, Any] = {}
         names = list(inspect.signature(target).parameters)
         for key, value in [*zip(names, values, strict=False), *keywords.items()]:
+            if isinstance(value, Scalar) and value.kind.is_integer and is_pure(value.expression):
+                index = value.expression  # such as a number of bins: it decides about shapes
+                self.require_numbers_in(Operation("%", (index, index), INT64, self.at(node)))
             if isinstance(value, Scalar) and not isinstance(value.expression, Literal):
                 value = _as_array(self.kept(value, node))
             if isinstance(value, ArrayValue):

@@ -123,7 +123,7 @@ def signature_of(name: str, arguments: Mapping[str, Any]) -> tuple[Signature, di
         if kind is None:
             raise ArgumentTypeError(
                 f"{name}(): the argument {argument} must be a NumPy array or a number, not "
-                f"{type(value).__name__}"
+                f"{type(value).__name__}; make it an array, or pass its parts as arguments of their own"
             )
         if kind.is_integer:
             if not -(2**63) <= int(value) < 2**63:

@@ -33,10 +33,12 @@ from .kinds import INT64
 from .local_functions import Definition, LocalFunction
 from .loop_statements import LoopStatements
 from .masks import Masks
+from .sugar import Raising
 from .values import (
     ArrayValue,
     Chosen,
     Scalar,
+    Static,
     TupleValue,
     Value,
     as_bool_literal,
@@ -100,6 +102,8 @@ class Statements(Masks, LoopStatements):
                 self.emit(Continue(self.at(node)), node)
             case ast.Return():
                 self.return_statement(node)
+            case Raising():
+                self.raising(node)
             case ast.Assert():
                 condition = self.truth(self.expression(node.test), node.test)
                 if self.frame.called_at and as_bool_literal(condition) is False:
@@ -122,6 +126,30 @@ class Statements(Masks, LoopStatements):
                 what, way_out = _WAYS_OUT.get(type(node), (type(node).__name__, ""))
                 self.refuse(node, f"{what} is not translated", way_out)
         self.wanted_label = before
+
+    def raising(self, node: Raising) -> None:
+        """An exception that sizes decide about: raised by the call, before anything runs."""
+        condition = self.truth(self.expression(node.test), node.test)
+        if list(reads_of(condition)):
+            self.refuse(
+                node.place,
+                "an exception that data decide about",
+                "return a value that says what is wrong",
+            )
+        made, given = node.exception, []
+        if isinstance(made, ast.Call):
+            for each in made.args:
+                if not isinstance(each, ast.Constant):
+                    self.refuse(each, "an exception's text must be a constant", "write it out")
+                given.append(each.value)
+            made = made.func
+        value = self.expression(made)
+        kind = value.value if isinstance(value, Static) else None
+        if not isinstance(kind, type) or not issubclass(kind, Exception):
+            self.refuse(node.place, "raise takes a class of exceptions here")
+        where = self.at(node)
+        self.raised[where] = (kind, tuple(given))
+        self.emit(Assume(condition, where, checked=True), node)
 
     def define(self, function: ast.FunctionDef, node: ast.stmt) -> None:
         """A function inside of this one."""

@@ -14,9 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import TranslationError
+from ...base.errors import ArgumentError, TranslationError
 from ..induction import with_counters_known
-from ..tree import Array, Expression, Literal, Location, Operation, Program, Variable
+from ..tree import (
+    Array,
+    Assign,
+    Expression,
+    Literal,
+    Location,
+    Operation,
+    Program,
+    Variable,
+    walk,
+)
+from .checks import FactError
 from .context import Frame, Storage
 from .definitions import find_webs
 from .indices import NOWHERE, literal
@@ -52,6 +63,7 @@ class Translated:
         cases: the loops of which it is right for one remainder of their count only.
         constants: the names outside of the function that it uses, with their values.
         numbers: the parameters of the function that are numbers in the program.
+        raised: the exceptions for facts that do not hold, where the function has some.
     """
 
     program: Program
@@ -61,6 +73,14 @@ class Translated:
     contiguous: frozenset[str] = frozenset()
     cases: frozenset[Location] = frozenset()
     numbers: dict[str, int] = field(default_factory=dict)
+    raised: dict[Location, tuple[type[Exception], tuple[Any, ...]]] = field(default_factory=dict)
+
+    def error_of(self, error: FactError) -> Exception:
+        """What a call raises where a fact does not hold."""
+        if error.place in self.raised:
+            kind, arguments = self.raised[error.place]
+            return kind(*arguments)
+        return ArgumentError(error.plain, error.location)
 
 
 class Translation(Library):
@@ -81,6 +101,10 @@ class Translation(Library):
             self.added: list[str] = []
             with self.collected() as body:
                 self.whole(function, signature)
+            written = {each.target.array for each in walk(tuple(body)) if isinstance(each, Assign)}
+            if self.lent & written:
+                self.overwritten |= self.lent & written
+                self.changed = True
             if not self.changed:
                 break
         else:
@@ -113,6 +137,7 @@ class Translation(Library):
             frozenset(self.contiguous),
             frozenset(self.cases),
             dict(self.numbers),
+            dict(self.raised),
         )
 
     def whole(self, function: Any, signature: Signature) -> None:
@@ -127,6 +152,9 @@ class Translation(Library):
         arguments = {each.arg: each for each in _argument_nodes(source.tree)}
         for slot in signature.slots:
             self.argument(slot, arguments[slot.argument])
+        for each in ast.walk(source.tree):
+            if isinstance(each, ast.Try):
+                self.statement(each)  # which refuses it
         if webs.falls_through and _returns_value(source.tree):
             self.refuse(
                 source.tree,

@@ -69,4 +69,7 @@ def statistics(x, A):
 def small_ones(a, b, k, w):
     np.fill_diagonal(a, 2.0)
     counts = np.bincount(k, minlength=4)
+    steps = np.arange(2, 9, 3) + np.arange(3, dtype=np.float32), np.arange(0, 1, 0.25)
+    power = np.linalg.matrix_power(a @ b.T, 2) - np.linalg.multi_dot([a, b.T, a, b.T])
+    a[0, :] += steps[0] + steps[1][1:] + power[0, 0]
     return np.cross(a, b), np.isclose(a, a + 1e-12), np.heaviside(b - 0.5, 0.5), counts

@@ -214,3 +214,22 @@ def layer_norm(x, g, b):
     mean = np.mean(x, axis=-1, keepdims=True)
     var = np.var(x, axis=-1, keepdims=True)
     return (x - mean) / np.sqrt(var + 1e-5) * g + b
+
+
+@case(lambda r: (30, r.random(9)))
+def loops_with_else(n, x):
+    found = np.zeros(n, dtype=np.int64)
+    for k in range(2, n):
+        for d in range(2, k):
+            if k % d == 0:
+                break
+        else:
+            found[k] = 1
+    i = 0
+    while i < len(x):
+        if x[i] > 0.99:
+            break
+        i += 1
+    else:
+        i = -1
+    return found, i

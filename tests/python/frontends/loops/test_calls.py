@@ -167,3 +167,20 @@ def test_a_loop_is_left_where_break_says_so(limit: Any) -> None:
 
     A = np.arange(10)
     assert tw.jit(first)(A, limit) == first(A, limit)
+
+
+@tw.jit
+def fitting(A, B):
+    if A.shape[1] != B.shape[0]:
+        raise ValueError("the shapes do not fit")
+    return A @ B
+
+
+def test_exceptions_that_sizes_decide_about_are_those_of_the_function():
+    for rows in (4, 3, 4, 3, 5):  # before there is a kernel, and behind
+        given = np.ones((2, 3)), np.ones((rows, 4))
+        if rows == 3:
+            np.testing.assert_array_equal(fitting(*given), np.full((2, 4), 3.0))
+        else:
+            with pytest.raises(ValueError, match=r"^the shapes do not fit$"):
+                fitting(*given)

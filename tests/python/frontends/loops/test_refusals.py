@@ -40,7 +40,7 @@ REFUSED = [
     ("global z\nz = 1", "global is not translated", 2, 5),
     ("for i in range(n):\n    x = A[i]\nreturn x", "x may have no value here", 4, 12),
     ("for i in range(0, n, 0):\n    A[i] = 0", "the step of range must be a number", 2, 14),
-    ("for i in range(n):\n    pass\nelse:\n    A[0] = 1", "else after a loop", 5, 9),
+    ("if A[0] > 0:\n    raise ValueError(\"no\")", "an exception that data decide about", 3, 9),
     ("A[0] = unknown", "'unknown' is not defined", 2, 12),
     ("A[0] = GLOBAL_ARRAY[0]", "an array that is no argument", 2, 12),
     ("A[0] = np.linalg.det(A)", "np.linalg.det takes ...nn->... here, and is given arrays of 1 dim", 2, 12),

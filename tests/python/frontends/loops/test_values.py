@@ -17,6 +17,7 @@ from . import (
     npbench_functions,
     opaque_functions,
     other_functions,
+    random_arrays,
     random_functions,
     sliced_functions,
     while_functions,
@@ -69,3 +70,22 @@ def test_random_functions_by_their_trees() -> None:
 def test_random_functions_by_their_kernels() -> None:
     outcomes = [outcome(seed, by_kernel) for seed in range(1000, 1010)]
     assert outcomes.count("same") > 6
+
+
+@pytest.mark.parametrize("seed", [20356, 20761])
+def test_sizes_that_follow_from_ranges_of_subscripts_of_data(seed: int) -> None:
+    """Their writers exist for some sizes only, which a condition on such a subscript said implicitly."""
+    assert outcome(seed, by_kernel) == "same"
+
+
+def test_random_functions_of_whole_arrays() -> None:
+    for seed in range(4):
+        function, given = random_arrays.made(seed), random_arrays.arguments(seed)
+        want = by_python(function, given)
+        assert same(want, by_kernel(tw.jit(function), given)), random_arrays.ArrayWriter(
+            seed
+        ).text()
+    for seed in range(25):
+        function, given = random_arrays.made(seed), random_arrays.arguments(seed)
+        want = by_python(function, given)
+        assert same(want, by_interpreter(tw.jit(function), given))

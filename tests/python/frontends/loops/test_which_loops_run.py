@@ -1,0 +1,90 @@
+"""What @tw.jit schedules by itself: chains of whole arrays freely, all else within the program's order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+r = np.random.default_rng(5)
+
+
+@tw.jit
+def product(A, B, C):
+    C[:] = 2.0 * (A @ B) + C
+
+
+@tw.jit
+def by_rows(A):
+    for i in range(A.shape[0]):
+        for j in range(i):
+            A[i, j] = (A[i, j] - np.dot(A[i, :j], A[j, :j])) / A[j, j]
+        A[i, i] = np.sqrt(A[i, i] - np.dot(A[i, :i], A[i, :i]))
+
+
+def test_products_of_whole_arrays_have_register_tiles():
+    A, B, C = r.random((20, 30)), r.random((30, 40)), r.random((20, 40))
+    want = 2.0 * (A @ B) + C
+    product(A, B, C)
+    np.testing.assert_allclose(C, want)
+    text = str(product.schedule)
+    assert "cache(" in text and "unroll(" in text and "vectorize(" in text
+    assert 'store_in("C[' in text  # in place
+
+
+def test_terms_of_sums_in_a_recurrence_have_vector_lanes():
+    M = r.random((21, 21))
+    A = M @ M.T + 21 * np.eye(21)
+    want = np.linalg.cholesky(A)
+    by_rows(A)
+    np.testing.assert_allclose(np.tril(A), want)
+    assert str(by_rows.schedule).count("vectorize(") == 2
+    assert "each of whose lanes adds up its own terms" in str(by_rows.schedule.comments)
+
+
+def test_a_schedule_that_was_found_stays_a_start_for_commands():
+    A = r.random((9, 9))
+    function = tw.jit(product.py_func).inspect(A, A.copy(), A.copy())
+    before = function.schedule
+    function.auto_schedule()
+    assert function.schedule == before
+    assert "vector" in str(function.explain())
+
+
+def test_a_loop_that_somebody_asks_for_keeps_the_programs_order():
+    @tw.jit
+    def rows(A, out):
+        for i in tw.prange(A.shape[0]):
+            out[i] = np.sum(A[i] * A[i])
+
+    A, out = r.random((5, 8)), np.zeros(5)
+    rows(A, out)
+    np.testing.assert_allclose(out, np.sum(A * A, axis=1))
+    assert 'parallelize("i")' in str(rows.schedule)
+
+
+def test_an_array_is_not_expanded_for_any_order():
+    @tw.jit
+    def rings(values, radius, n):
+        made = np.zeros(n)
+        for i in range(n):
+            inside = (radius >= i / n) & (radius < (i + 1) / n)
+            made[i] = np.sum(np.where(inside, values, 0.0))
+        return made
+
+    values, radius = r.random(50), r.random(50)
+    np.testing.assert_allclose(rings(values, radius, 4), rings.py_func(values, radius, 4))
+    assert "empty((n, " not in str(rings.loops)
+
+
+@pytest.mark.parametrize("rows", [3, 12])
+def test_sizes_in_quotients_are_numbers_of_a_kernel(rows: int) -> None:
+    @tw.jit
+    def blocks(A, n):
+        return A.reshape(n, -1, 3).sum(axis=1)
+
+    for columns in (6, 12):
+        A = r.random((rows, columns))
+        np.testing.assert_allclose(blocks(A, rows), blocks.py_func(A, rows))
+    assert len([kernel for many in blocks._kernels.values() for kernel in many]) == 2

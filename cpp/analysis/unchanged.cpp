@@ -1,8 +1,6 @@
 #include "analysis/unchanged.h"
 
-#include "polyhedral/integer_value.h"
-
-#include <isl/aff.h>
+#include "analysis/happens_before.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -57,16 +55,6 @@ bool same_order(const LoopTag &a, const LoopTag &b) {
     return tag.tag == Tag::Unroll ? Tag::Sequential : tag.tag;
   };
   return kind(a) == kind(b) && is_concurrent(a.strips) == is_concurrent(b.strips);
-}
-
-/// The value of a loop that is one number: a place between other loops, as a whole order by
-/// set_schedule has them, or padding.
-std::optional<std::int64_t> place_of(const isl::pw_aff &loop) {
-  if (isl_pw_aff_is_cst(loop.get()) != isl_bool_true || isl_pw_aff_n_piece(loop.get()) != 1) {
-    return std::nullopt;
-  }
-  const isl::val value = loop.as_aff().constant_val();
-  return value.is_int().is_true() ? small_integer(value) : std::nullopt;
 }
 
 } // namespace

@@ -333,10 +333,15 @@ void set_schedules_command(MappingState &state, const Command &command) {
   arguments.expect_between(1, 1, "set_schedule(\"{ A[i] -> [...]; B[i] -> [...] }\")");
   std::string text = arguments.name(0, "an isl map");
   const std::vector<WrittenTag> tags = take_tags(text, command);
-  if (std::string problem; parse_union_map(text, problem).is_null()) {
-    refuse_unknown_tag(text, command);
+  std::map<std::string, isl::map> maps;
+  try {
+    maps = maps_by_computation(state, command, text);
+  } catch (const Error &) {
+    if (std::string problem; parse_union_map(text, problem).is_null()) {
+      refuse_unknown_tag(text, command);
+    }
+    throw;
   }
-  const std::map<std::string, isl::map> maps = maps_by_computation(state, command, text);
   require_one_space(state, command, text, maps);
   for (const auto &[name, map] : maps) {
     std::vector<WrittenTag> own;

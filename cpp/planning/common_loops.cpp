@@ -15,13 +15,39 @@ namespace {
 
 constexpr const char *doing = "the common loops of a recurrence";
 
-/// The members of a group in common outer loops, one after the other in each iteration.
-Mapping in_common_loops(const Mapping &mapping, const std::vector<std::string> &order,
-                        size_t shared) {
+Command placed(const std::string &computation, const char *how, const std::string &other,
+               const Mapping &mapping, size_t shared) {
+  const std::string &level = mapping.time_space(other).dimensions[shared - 1].name;
+  return {computation, how, {other, level}, {}};
+}
+
+/// The members of a group in common outer loops, one after the other in each iteration, all of them
+/// behind what the first one follows.
+Mapping behind_the_first(const Mapping &mapping, const std::vector<std::string> &order,
+                         size_t shared) {
   Mapping result = mapping;
   for (size_t m = 1; m < order.size(); ++m) {
-    const std::string &level = result.time_space(order[m - 1]).dimensions[shared - 1].name;
-    result = result.with({order[m], "after", {order[m - 1], level}, {}});
+    result = result.with(placed(order[m], "after", order[m - 1], result, shared));
+  }
+  return result;
+}
+
+/// The same where the last one of them stands in the function: all that one of them reads stands
+/// before that.
+Mapping around_the_last(const Mapping &mapping, const std::vector<std::string> &order,
+                        size_t shared) {
+  const std::vector<ComputationPtr> &all = mapping.function().computations;
+  const auto last = std::find_if(all.rbegin(), all.rend(), [&](const ComputationPtr &each) {
+    return std::find(order.begin(), order.end(), each->name) != order.end();
+  });
+  const auto base =
+      static_cast<size_t>(std::find(order.begin(), order.end(), (*last)->name) - order.begin());
+  Mapping result = mapping;
+  for (size_t m = base; m > 0; --m) {
+    result = result.with(placed(order[m - 1], "before", order[m], result, shared));
+  }
+  for (size_t m = base + 1; m < order.size(); ++m) {
+    result = result.with(placed(order[m], "after", order[m - 1], result, shared));
   }
   return result;
 }
@@ -127,7 +153,7 @@ in_common_loops_by_flow(const Mapping &mapping,
     if (!order) {
       return std::nullopt;
     }
-    result = in_common_loops(result, *order, shared + 1);
+    result = around_the_last(result, *order, shared + 1);
   }
   return result;
 }
@@ -143,7 +169,7 @@ Mapping in_common_loops_by_trial(const Mapping &mapping, const std::vector<std::
     std::vector<std::string> order = group;
     std::sort(order.begin(), order.end());
     do {
-      Mapping candidate = in_common_loops(mapping, order, shared);
+      Mapping candidate = behind_the_first(mapping, order, shared);
       if (is_legal(candidate)) {
         return candidate;
       }

@@ -196,7 +196,14 @@ PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
   if (planned.legal == nullptr || function->stop) {
     return planned;
   }
-  if (auto legal = store_views_in_place(planned.mapping, legal_program)) {
+  std::shared_ptr<const LegalProgram> before = planned.legal; // of the step before
+  const auto still_legal = [&](const Mapping &mapping) {
+    auto legal = within_limits(
+        [&] { return find_legal(build_program(mapping, &before->program), before.get()); });
+    before = legal != nullptr ? legal : before;
+    return legal;
+  };
+  if (auto legal = store_views_in_place(planned.mapping, still_legal)) {
     return {planned.mapping.recorded_as({}), std::move(legal)};
   }
   return planned;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace tilewright {
@@ -122,15 +123,15 @@ std::optional<std::vector<std::string>> order_in_loops(const std::vector<Ordered
 
 } // namespace
 
-std::optional<Mapping>
-in_common_loops_by_flow(const Mapping &mapping,
-                        const std::vector<std::vector<std::string>> &groups) {
+std::vector<Mapping> in_common_loops_by_flow(const Mapping &mapping,
+                                             const std::vector<std::vector<std::string>> &groups) {
   std::set<std::string> members;
   for (const std::vector<std::string> &group : groups) {
     members.insert(group.begin(), group.end());
   }
   const FlowGraph graph = flow_graph(build_program(mapping), members);
-  Mapping result = mapping;
+  Mapping first = mapping;
+  Mapping last = mapping;
   for (const std::vector<std::string> &group : groups) {
     size_t common = SIZE_MAX;
     for (const std::string &name : group) {
@@ -151,11 +152,12 @@ in_common_loops_by_flow(const Mapping &mapping,
       order = order_in_loops(flows, group, shared);
     }
     if (!order) {
-      return std::nullopt;
+      return {};
     }
-    result = around_the_last(result, *order, shared + 1);
+    first = behind_the_first(first, *order, shared + 1);
+    last = around_the_last(last, *order, shared + 1);
   }
-  return result;
+  return {std::move(first), std::move(last)};
 }
 
 Mapping in_common_loops_by_trial(const Mapping &mapping, const std::vector<std::string> &group,

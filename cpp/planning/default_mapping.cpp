@@ -160,11 +160,16 @@ PlannedMapping plan_loops(const std::shared_ptr<const Function> &function) {
     if (auto legal = legal_program(mapping)) {
       return {mapping.recorded_as({}), std::move(legal), true};
     }
-  } else if (auto found =
-                 within_limits([&] { return in_common_loops_by_flow(identity, groups); })) {
-    if (auto legal = legal_program(*found)) {
-      return {found->recorded_as({}), std::move(legal)};
+  }
+  const std::vector<Mapping> fused = within_limits([&] {
+    return groups.empty() ? std::vector<Mapping>() : in_common_loops_by_flow(identity, groups);
+  });
+  for (const Mapping &each : fused) {
+    if (auto legal = legal_program(each)) {
+      return {each.recorded_as({}), std::move(legal)};
     }
+  }
+  if (!fused.empty()) {
     for (const std::vector<std::string> &group : groups) {
       mapping = in_common_loops_by_trial(
           mapping, group, [](const Mapping &each) { return legal_program(each) != nullptr; });

@@ -230,6 +230,15 @@ std::optional<std::vector<size_t>> Unchanged::newly_concurrent(const Statement &
   return found;
 }
 
+bool Unchanged::was_shown(const Program::View &view) const {
+  return before_ != nullptr && is_same(now_.context, before_->program.context) &&
+         std::any_of(before_->program.views.begin(), before_->program.views.end(),
+                     [&](const Program::View &earlier) {
+                       return earlier.output == view.output && earlier.producer == view.producer &&
+                              is_same(earlier.elements, view.elements);
+                     });
+}
+
 bool Unchanged::was_apart(size_t buffer) const { return before_->stored_apart[buffer]; }
 
 std::shared_ptr<const std::vector<ReadAccess>> Unchanged::reads(const Statement &statement) const {

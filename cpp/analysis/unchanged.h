@@ -35,6 +35,8 @@ public:
   bool buffer(size_t buffer) const { return buffers_[buffer]; }
   /// The same, but the tags of their loops may have changed: they write the same elements.
   bool same_writes(size_t buffer) const { return same_writes_[buffer]; }
+  /// The earlier program showed the same elements there.
+  bool was_shown(const Program::View &view) const;
   /// What `stored_apart` was for a buffer with the same writes.
   bool was_apart(size_t buffer) const;
   /// The loops in which alone instances of both, whose order is otherwise what it was, may have

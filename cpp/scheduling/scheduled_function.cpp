@@ -12,6 +12,7 @@
 #include "runtime/cpu.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilewright {
 
@@ -295,7 +296,7 @@ std::optional<ScheduledFunction::State> ScheduledFunction::leave_found() {
   if (!is_found_) {
     return std::nullopt;
   }
-  std::optional<State> found = std::move(current_);
+  std::optional<State> found = std::exchange(current_, std::nullopt);
   change(default_state());
   is_found_ = false;
   return found;

@@ -9,6 +9,10 @@
 
 namespace tilewright {
 
+/// The value of a loop that is one number: a place between other loops, as a whole order by
+/// set_schedule has them, or padding.
+std::optional<std::int64_t> place_of(const isl::pw_aff &loop);
+
 /// Pairs that are not ordered as wanted, by where their times first differ.
 struct UnorderedPairs {
   isl::map pairs;          ///< source instance -> sink instance

@@ -549,13 +549,20 @@ void LegalityChecker::check_survival(const Statement &source) {
 /// What an output shows of another computation is there at the end. (Of inputs, nobody overwrites
 /// what is shown: the program was built so.)
 void LegalityChecker::check_shown(const Program::View &view) {
+  const bool was_shown = unchanged_.was_shown(view);
   for (const Statement *source : statements_of_[view.producer.get()]) {
     if (apart_[source->buffer]) {
       return;
     }
+    if (was_shown && unchanged_.buffer(source->buffer)) {
+      continue;
+    }
     const isl::set shown = checked(
         defined_value(*source).intersect_range(view.elements.range()).domain(), "shown elements");
     for (const Statement *writer : writers_[source->buffer]) {
+      if (was_shown && writes_stay_ordered(*source, *writer)) {
+        continue;
+      }
       const isl::map others = other_writes(*source, *writer).intersect_range(shown);
       for (const UnorderedPairs &wrong : not_before(program_, *writer, *source, others)) {
         report(Violation::Kind::Overwrite, *writer, *source, wrong.pairs,

@@ -1,5 +1,7 @@
 #include "analysis/unchanged.h"
 
+#include "analysis/happens_before.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -55,39 +57,54 @@ bool same_order(const LoopTag &a, const LoopTag &b) {
   return kind(a) == kind(b) && is_concurrent(a.strips) == is_concurrent(b.strips);
 }
 
-bool same_order_of_loops(const Statement &a, const Statement &b) {
-  // Deeper loops are padding.
-  for (size_t level = 0; level < a.loop_names.size(); ++level) {
-    if (!same_order(a.tags[level], b.tags[level])) {
-      return false;
-    }
-  }
-  return true;
-}
-
-int sign_of_order(const Statement &a, const Statement &b, size_t level) {
-  const int first = level < a.order.size() ? a.order[level] : 0;
-  const int second = level < b.order.size() ? b.order[level] : 0;
-  return first < second ? -1 : first > second ? 1 : 0;
-}
-
-/// Both pairs are ordered alike by their static positions.
-bool same_positions(const Statement &first, const Statement &second, const Statement &one,
-                    const Statement &other) {
-  const size_t levels = std::max({first.order.size(), second.order.size(), one.order.size()});
-  for (size_t level = 0; level < levels; ++level) {
-    const int sign = sign_of_order(first, second, level);
-    if (sign != sign_of_order(one, other, level)) {
-      return false;
-    }
-    if (sign != 0) {
-      return true;
-    }
-  }
-  return true;
-}
-
 } // namespace
+
+std::vector<Unchanged::Level> Unchanged::levels_of(const Statement &statement) {
+  std::vector<Level> levels;
+  size_t own = 0;
+  for (size_t level = 0; level < statement.loops.size(); ++level) {
+    const bool is_padding = level >= statement.loop_names.size();
+    const bool may_be_place = is_padding || statement.tags[level] == LoopTag{};
+    Level found;
+    found.place = may_be_place ? place_of(statement.loops[level]) : std::nullopt;
+    found.loop = found.place ? 0 : own++;
+    levels.push_back(found);
+  }
+  return levels;
+}
+
+/// What decides about the order of their instances, level by level, beside the loops' values: which
+/// of them comes first where both have a place; which loops are compared, and with which place
+/// where one has none.
+std::vector<Unchanged::Comparison> Unchanged::order_of(const Statement &first,
+                                                       const std::vector<Level> &of_first,
+                                                       const Statement &second,
+                                                       const std::vector<Level> &of_second) {
+  std::vector<Comparison> order;
+  const auto sign = [](std::int64_t one, std::int64_t other) {
+    return one < other ? -1 : one > other ? 1 : 0;
+  };
+  const auto position = [](const Statement &statement, size_t level) {
+    return level < statement.order.size() ? statement.order[level] : 0;
+  };
+  const size_t levels = std::max(of_first.size(), of_second.size());
+  for (size_t level = 0; level <= levels; ++level) {
+    int ranked = sign(position(first, level), position(second, level));
+    const Level one = level < of_first.size() ? of_first[level] : Level{0, 0};
+    const Level other = level < of_second.size() ? of_second[level] : Level{0, 0};
+    if (ranked == 0 && level < levels && one.place && other.place) {
+      ranked = sign(*one.place, *other.place);
+    } else if (ranked == 0 && level < levels) {
+      order.push_back({0, one, other});
+      continue;
+    }
+    if (ranked != 0) {
+      order.push_back({ranked, {}, {}});
+      break;
+    }
+  }
+  return order;
+}
 
 Unchanged::Unchanged(const Program &now, const LegalProgram *before)
     : now_(now), before_(before), earlier_(now.statements.size(), nullptr),
@@ -101,7 +118,11 @@ Unchanged::Unchanged(const Program &now, const LegalProgram *before)
   for (const Statement &statement : then.statements) {
     by_name.emplace(statement.name, &statement);
   }
+  for (const Statement &statement : then.statements) {
+    earlier_levels_.push_back(levels_of(statement));
+  }
   for (size_t s = 0; s < now.statements.size(); ++s) {
+    levels_.push_back(levels_of(now.statements[s]));
     const auto found = by_name.find(now.statements[s].name);
     if (found != by_name.end() && same_but_for_tags(now.statements[s], *found->second)) {
       but_for_tags_[s] = found->second;
@@ -134,22 +155,51 @@ Unchanged::Unchanged(const Program &now, const LegalProgram *before)
   }
 }
 
+/// The levels of loops that are more than a place, outermost first.
+std::vector<size_t> Unchanged::loops_of(const std::vector<Level> &levels) {
+  std::vector<size_t> loops;
+  for (size_t level = 0; level < levels.size(); ++level) {
+    if (!levels[level].place) {
+      loops.push_back(level);
+    }
+  }
+  return loops;
+}
+
 bool Unchanged::same_but_for_tags(const Statement &now, const Statement &then) const {
   const Buffer &buffer = now_.buffers[now.buffer];
   const Buffer &earlier = before_->program.buffers[then.buffer];
-  const bool plain = now.loop_names == then.loop_names && now.buffer == then.buffer &&
-                     buffer.name == earlier.name && buffer.kind == earlier.kind &&
-                     buffer.level == earlier.level;
+  const bool plain = now.buffer == then.buffer && buffer.name == earlier.name &&
+                     buffer.kind == earlier.kind && buffer.level == earlier.level;
   if (!plain || !same_instances(now, then) || !same_promises(now, then)) {
     return false;
   }
-  for (size_t level = 0; level < now.loop_names.size(); ++level) {
-    if (!is_same(now.loops[level], then.loops[level])) {
-      return false;
-    }
+  const std::vector<size_t> loops = loops_of(levels(now));
+  const std::vector<size_t> before = loops_of(earlier_levels(then));
+  const auto is_same_loop = [&](size_t level, size_t other) {
+    return now.loop_names[level] == then.loop_names[other] &&
+           is_same(now.loops[level], then.loops[other]);
+  };
+  if (!std::equal(loops.begin(), loops.end(), before.begin(), before.end(), is_same_loop)) {
+    return false;
   }
   const std::string &name = now.computation->name;
   return is_same(now_.places.at(name).relation, before_->program.places.at(name).relation);
+}
+
+/// Deeper loops are padding.
+bool Unchanged::same_order_of_loops(const Statement &now, const Statement &then) const {
+  const std::vector<size_t> loops = loops_of(levels(now));
+  const std::vector<size_t> before = loops_of(earlier_levels(then));
+  return std::equal(
+      loops.begin(), loops.end(), before.begin(), before.end(),
+      [&](size_t level, size_t other) { return same_order(now.tags[level], then.tags[other]); });
+}
+
+bool Unchanged::same_positions(const Statement &first, const Statement &second,
+                               const Statement &one, const Statement &other) const {
+  return order_of(first, levels(first), second, levels(second)) ==
+         order_of(one, earlier_levels(one), other, earlier_levels(other));
 }
 
 bool Unchanged::pair(const Statement &first, const Statement &second) const {
@@ -165,17 +215,28 @@ std::optional<std::vector<size_t>> Unchanged::newly_concurrent(const Statement &
   if (one == nullptr || other == nullptr || !same_positions(first, second, *one, *other)) {
     return std::nullopt;
   }
-  const auto is_new = [](const Statement &now, const Statement &then, size_t level) {
-    return level < now.loop_names.size() && !same_order(now.tags[level], then.tags[level]);
+  const auto is_new = [&](const Statement &now, const Statement &then, size_t level) {
+    const Level &at = levels(now)[level];
+    return !at.place &&
+           !same_order(now.tags[level], then.tags[loops_of(earlier_levels(then))[at.loop]]);
   };
-  std::vector<size_t> levels;
+  std::vector<size_t> found;
   for (size_t level = 0; level < first.tags.size(); ++level) {
     if ((is_concurrent(first.tags[level]) || is_concurrent(second.tags[level])) &&
         (is_new(first, *one, level) || is_new(second, *other, level))) {
-      levels.push_back(level);
+      found.push_back(level);
     }
   }
-  return levels;
+  return found;
+}
+
+bool Unchanged::was_shown(const Program::View &view) const {
+  return before_ != nullptr && is_same(now_.context, before_->program.context) &&
+         std::any_of(before_->program.views.begin(), before_->program.views.end(),
+                     [&](const Program::View &earlier) {
+                       return earlier.output == view.output && earlier.producer == view.producer &&
+                              is_same(earlier.elements, view.elements);
+                     });
 }
 
 bool Unchanged::was_apart(size_t buffer) const { return before_->stored_apart[buffer]; }

@@ -4,6 +4,7 @@
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
 #include "planning/auto/bands.h"
+#include "polyhedral/isl_counts.h"
 #include "scheduling/automatic.h"
 
 #include <pybind11/stl.h>
@@ -81,6 +82,7 @@ void bind_automatic(py::module_ &module) {
         return analyse_unlocked([&] { return may_have_time_tiles(function.scheduled()); });
       },
       py::arg("function"), "Whether the planner would tile some recurrence in time, if legal.");
+  module.def("isl_allocations", &isl_allocations, "isl's allocations so far, which tests count.");
   module.def(
       "facts",
       [](const KernelFunction &function) {

@@ -166,14 +166,25 @@ isl::set possible_instances(const Statement &statement) {
 }
 
 isl::map defined_value(const Statement &statement) {
+  // One function of the instance: each equality that is added to a relation alone is a question
+  // about whether anything is left.
   const isl::space target = statement.computation->domain.space();
   const auto rank = static_cast<unsigned>(statement.computation->rank());
-  isl::map relation = isl::map::from_domain_and_range(statement.domain, isl::set::universe(target));
+  isl_space *instance = isl_space_align_params(statement.domain.space().release(), target.copy());
+  isl_space *element = isl_space_align_params(target.copy(), isl_space_copy(instance));
+  isl_space *space = isl_space_map_from_domain_and_range(instance, element);
+  isl_multi_aff *value = isl_multi_aff_zero(isl_space_copy(space));
   for (unsigned d = 0; d < rank; ++d) {
-    relation = relation.equate(isl::dim::in, static_cast<int>(statement.replicas + d),
-                               isl::dim::out, static_cast<int>(d));
+    isl_local_space *instances =
+        isl_local_space_from_space(isl_space_domain(isl_space_copy(space)));
+    value =
+        isl_multi_aff_set_aff(value, static_cast<int>(d),
+                              isl_aff_var_on_domain(instances, isl_dim_set,
+                                                    static_cast<unsigned>(statement.replicas) + d));
   }
-  return checked(relation, "the value of a statement");
+  isl_space_free(space);
+  const isl::map function = isl::manage(isl_map_from_multi_aff(value));
+  return checked(function.intersect_domain(statement.domain), "the value of a statement");
 }
 
 isl::map flow_relation(const Statement &source, const Statement &sink, const isl::map &read) {

@@ -217,6 +217,17 @@ struct WorkLimits {
 };
 
 /// Everything that commands change. Commands work on a copy, so that a failure changes nothing.
+/// What set_schedule made of the maps that it was given last, by computation: a planner gives many
+/// times to a function, most of which are the same.
+struct GivenTimes {
+  struct Known {
+    std::shared_ptr<const Function> function;
+    isl::map given;
+    TimeSpaceMap times; ///< without tags
+  };
+  std::map<std::string, std::vector<Known>> by_computation;
+};
+
 struct MappingState {
   std::shared_ptr<const Function> function;
   Schedule schedule;
@@ -233,6 +244,7 @@ struct MappingState {
   std::map<std::string, std::int64_t> fixed; ///< parameters that have one value (fix)
   std::vector<Variant> variants;             ///< the first that holds runs (specialize)
   WorkLimits work;                           ///< (when_work)
+  std::shared_ptr<GivenTimes> given_times;   ///< shared by all that were made of one mapping
 };
 
 /// isl operations that one command, or building one program, may take.

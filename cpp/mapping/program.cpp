@@ -44,8 +44,8 @@ void copy_instances(Statement &statement, const TimeSpaceMap &map) {
 
 } // namespace
 
-ProgramBuilder::ProgramBuilder(const MappingState &state)
-    : state_(state), function_(*state.function) {}
+ProgramBuilder::ProgramBuilder(const MappingState &state, const Program *before)
+    : state_(state), before_(before), function_(*state.function) {}
 
 Program ProgramBuilder::build() {
   program_.function = state_.function;
@@ -503,10 +503,10 @@ isl::map time_map(const Statement &statement) {
   return checked(time.as_map().intersect_domain(statement.domain), "the time of a statement");
 }
 
-Program build_program(const MappingState &state) {
+Program build_program(const MappingState &state, const Program *before) {
   require_stack(*state.function);
   const OperationLimit limit(mapping_operation_limit);
-  return ProgramBuilder(state).build();
+  return ProgramBuilder(state, before).build();
 }
 
 void require_places(const Mapping &mapping) {
@@ -515,6 +515,8 @@ void require_places(const Mapping &mapping) {
   ProgramBuilder(mapping.state()).require_places();
 }
 
-Program build_program(const Mapping &mapping) { return build_program(mapping.state()); }
+Program build_program(const Mapping &mapping, const Program *before) {
+  return build_program(mapping.state(), before);
+}
 
 } // namespace tilewright

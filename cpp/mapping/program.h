@@ -118,13 +118,17 @@ struct Program {
     isl::map elements; ///< output[iterators] -> producer[iterators]
   };
   std::vector<View> views;
+  /// What was asked of parts of outputs, by output and piece: the view, or nothing if it is none.
+  std::map<std::pair<std::string, size_t>, std::optional<View>> shown;
 };
 
 /// What a statement computes for one instance: of a fold, all states.
 std::vector<ExprPtr> values_of(const Statement &statement);
 
-Program build_program(const Mapping &mapping);
-Program build_program(const MappingState &state);
+/// With `before`, the program of an earlier mapping of the same function: what an output shows in
+/// place is asked anew only where places have changed.
+Program build_program(const Mapping &mapping, const Program *before = nullptr);
+Program build_program(const MappingState &state, const Program *before = nullptr);
 
 /// Error(Schedule) where elements cannot be where the mapping has them: two types in one buffer, an
 /// element outside of the caller's array. A part of what build_program asks, for a mapping whose

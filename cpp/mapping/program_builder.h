@@ -19,7 +19,7 @@ namespace tilewright {
 
 class ProgramBuilder {
 public:
-  explicit ProgramBuilder(const MappingState &state);
+  explicit ProgramBuilder(const MappingState &state, const Program *before = nullptr);
   Program build();
   /// What build() asks of the places of elements, and nothing else of it.
   void require_places() { add_buffers(); }
@@ -108,6 +108,9 @@ private:
   /// Does a statement of an output only read what lies where it would put it? Then it is a view of
   /// the program (Program::views), and no statement: nobody but the caller reads it.
   bool lies_in_place(Statement copy);
+  /// What `before_` has found out about a part of an output, where that still holds; else null.
+  const std::optional<Program::View> *known_view(const Statement &copy) const;
+  std::optional<Program::View> view_of(const Statement &copy) const;
   bool is_read_at_all(const Computation &computation) const;
   /// Is another value stored, at some time, where the elements lie that a view shows?
   bool is_overwritten(const Program::View &view) const;
@@ -156,6 +159,7 @@ private:
   void hold(const Computation &computation, const Allocation &allocation, const isl::map &held);
 
   const MappingState &state_;
+  const Program *before_;
   const Function &function_;
   Program program_;
   std::optional<RelevantContext> relevant_; ///< of program_.context

@@ -75,10 +75,63 @@ std::vector<std::string> names_of_iterators(const std::vector<isl::pw_aff> &valu
   return names;
 }
 
+/// The names of dimensions count: loops have them.
+bool is_same_map(const isl::map &one, const isl::map &other) {
+  if (isl_map_plain_is_equal(one.get(), other.get()) != isl_bool_true) {
+    return false;
+  }
+  const auto name_of = [](const isl::map &map, unsigned d) {
+    const char *name = isl_map_get_dim_name(map.get(), isl_dim_out, d);
+    return std::string(name == nullptr ? "" : name);
+  };
+  for (unsigned d = 0; d < checked(one.range_tuple_dim(), "set_schedule"); ++d) {
+    if (name_of(one, d) != name_of(other, d)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const TimeSpaceMap *known_times(const MappingState &state, const std::string &computation,
+                                const isl::map &given) {
+  for (const GivenTimes::Known &known : state.given_times->by_computation[computation]) {
+    if (known.function == state.function && is_same_map(known.given, given)) {
+      return &known.times;
+    }
+  }
+  return nullptr;
+}
+
+void keep_times(const MappingState &state, const std::string &computation, const isl::map &given,
+                const TimeSpaceMap &times) {
+  constexpr size_t most_kept = 8;
+  std::vector<GivenTimes::Known> &known = state.given_times->by_computation[computation];
+  if (known.size() == most_kept) {
+    known.erase(known.begin());
+  }
+  known.push_back({state.function, given, times});
+}
+
+/// The times with their tags.
+void take_times(MappingState &state, const Command &command, const std::string &computation,
+                TimeSpaceMap times, const std::map<size_t, LoopTag> &tags) {
+  state.time_space[computation] = times; // tags ask of its loops
+  tag_loops(state, command, computation, tags, times.dimensions);
+  state.time_space[computation] = std::move(times);
+  std::erase_if(state.placements, [&](const Placement &p) { return p.computation == computation; });
+}
+
 void give_times(MappingState &state, const Command &command, const std::string &computation,
                 const isl::map &given, const std::map<size_t, LoopTag> &tags) {
   const InstanceSpace instances = instance_space(**state.function->find(computation));
   require_domain(command, computation, given, instances);
+  if (state.given_times == nullptr) {
+    state.given_times = make_isl_shared<GivenTimes>();
+  }
+  if (const TimeSpaceMap *known = known_times(state, computation, given)) {
+    take_times(state, command, computation, *known, tags);
+    return;
+  }
   const isl::map written = isl::manage(isl_map_reset_tuple_id(given.copy(), isl_dim_out));
   const isl::map map =
       times_of_instances(state, command, computation, written, instances, nullptr, true);
@@ -98,10 +151,10 @@ void give_times(MappingState &state, const Command &command, const std::string &
   for (size_t d = 0; d < values.size(); ++d) {
     result.dimensions.push_back({names[d], values[d], {}, 0});
   }
-  state.time_space[computation] = result; // tags ask of its loops
-  tag_loops(state, command, computation, tags, result.dimensions);
-  state.time_space[computation] = std::move(result);
-  std::erase_if(state.placements, [&](const Placement &p) { return p.computation == computation; });
+  if (!result.copies) { // what copies may be asks of tags and other things
+    keep_times(state, computation, given, result);
+  }
+  take_times(state, command, computation, std::move(result), tags);
 }
 
 // ---- of the whole function ----
@@ -280,10 +333,15 @@ void set_schedules_command(MappingState &state, const Command &command) {
   arguments.expect_between(1, 1, "set_schedule(\"{ A[i] -> [...]; B[i] -> [...] }\")");
   std::string text = arguments.name(0, "an isl map");
   const std::vector<WrittenTag> tags = take_tags(text, command);
-  if (std::string problem; parse_union_map(text, problem).is_null()) {
-    refuse_unknown_tag(text, command);
+  std::map<std::string, isl::map> maps;
+  try {
+    maps = maps_by_computation(state, command, text);
+  } catch (const Error &) {
+    if (std::string problem; parse_union_map(text, problem).is_null()) {
+      refuse_unknown_tag(text, command);
+    }
+    throw;
   }
-  const std::map<std::string, isl::map> maps = maps_by_computation(state, command, text);
   require_one_space(state, command, text, maps);
   for (const auto &[name, map] : maps) {
     std::vector<WrittenTag> own;

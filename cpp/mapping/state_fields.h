@@ -127,7 +127,8 @@ void visit_fields(const WorkLimits &given, Visitor &&visitor) {
 template <class Visitor>
 void visit_fields(const MappingState &given, Visitor &&visitor) {
   const auto &[function, schedule, time_space, storage, placements, order, allocations, independent,
-               assumed, streamed, atomic, shared, fixed, variants, work] = given;
+               assumed, streamed, atomic, shared, fixed, variants, work, given_times] = given;
+  static_cast<void>(given_times); // follows from the maps that were given
   visitor.aside("function", function);
   visitor.aside("schedule", schedule);
   visitor.visit("time_space", time_space);

@@ -4,7 +4,9 @@
 #include "analysis/legality.h"
 #include "mapping/program.h"
 #include "planning/auto/flow_graph.h"
+#include "planning/common_loops.h"
 #include "planning/iterations.h"
+#include "planning/recurrence_groups.h"
 #include "planning/views_in_place.h"
 
 #include <isl/schedule.h>
@@ -16,85 +18,6 @@
 namespace tilewright {
 
 namespace {
-
-/// The name of what has the loops of a computation: of what a block writes, the call.
-const std::string &name_of_loops(const Computation &computation) {
-  return is_block_result(computation) ? call_of_result(*block_node(computation))->name
-                                      : computation.name;
-}
-
-std::set<std::string> producers_of(const Computation &computation) {
-  std::set<std::string> names;
-  for (const Piece &piece : computation.pieces) {
-    visit(piece.value, [&](const ExprPtr &node) {
-      if (node->kind == ExprKind::Access && !node->producer->is_input) {
-        names.insert(name_of_loops(*node->producer));
-      }
-    });
-  }
-  return names;
-}
-
-/// What can be reached from `start` along `edges`.
-std::vector<bool> reachable(const std::vector<std::vector<size_t>> &edges, size_t start) {
-  std::vector<bool> seen(edges.size(), false);
-  std::vector<size_t> open = {start};
-  while (!open.empty()) {
-    const size_t at = open.back();
-    open.pop_back();
-    for (const size_t next : edges[at]) {
-      if (!seen[next]) {
-        seen[next] = true;
-        open.push_back(next);
-      }
-    }
-  }
-  return seen;
-}
-
-/// Computations that need each other, in the order of the function; groups of one are left out.
-/// Producers stand before their readers except inside a group, so a group is looked for only where
-/// somebody reads a later computation.
-std::vector<std::vector<std::string>> recurrence_groups(const Function &function) {
-  std::map<std::string, size_t> positions;
-  for (size_t c = 0; c < function.computations.size(); ++c) {
-    positions[function.computations[c]->name] = c;
-  }
-  std::vector<std::vector<size_t>> producers(positions.size());
-  std::vector<std::vector<size_t>> readers(positions.size());
-  std::vector<bool> reads_later(positions.size(), false);
-  for (size_t c = 0; c < function.computations.size(); ++c) {
-    if (is_block_result(*function.computations[c])) {
-      continue;
-    }
-    for (const std::string &name : producers_of(*function.computations[c])) {
-      const size_t producer = positions.at(name);
-      producers[c].push_back(producer);
-      readers[producer].push_back(c);
-      reads_later[c] = reads_later[c] || producer > c;
-    }
-  }
-  std::vector<std::vector<std::string>> groups;
-  std::vector<bool> grouped(positions.size(), false);
-  for (size_t c = 0; c < positions.size(); ++c) {
-    if (!reads_later[c] || grouped[c]) {
-      continue;
-    }
-    const std::vector<bool> needed = reachable(producers, c);
-    const std::vector<bool> needing = reachable(readers, c);
-    std::vector<std::string> group;
-    for (size_t other = 0; other < positions.size(); ++other) {
-      if (needed[other] && needing[other]) {
-        group.push_back(function.computations[other]->name);
-        grouped[other] = true;
-      }
-    }
-    if (group.size() > 1) {
-      groups.push_back(group);
-    }
-  }
-  return groups;
-}
 
 /// What isl's scheduler may take for one order. It counts pivots of a tableau that grows by cuts
 /// while it finds no integer point: this many take some seconds, and orders that are found need
@@ -128,31 +51,6 @@ std::shared_ptr<const LegalProgram> legal_program(const Mapping &mapping) {
 Mapping planned(const Mapping &mapping, const std::string &computation, const std::string &name,
                 std::vector<Argument> arguments) {
   return mapping.with({computation, name, std::move(arguments), {}});
-}
-
-/// Fuses the members of each group over their common outer loops, trying fewer loops and each order
-/// of members.
-Mapping fused(const Mapping &mapping, std::vector<std::string> group) {
-  size_t common = SIZE_MAX;
-  for (const std::string &name : group) {
-    common = std::min(common, (*mapping.function().find(name))->rank());
-  }
-  constexpr size_t max_members = 4;
-  for (size_t shared = common; shared > 0; --shared) {
-    std::vector<std::string> order = group;
-    std::sort(order.begin(), order.end());
-    do {
-      Mapping candidate = mapping;
-      for (size_t m = 1; m < order.size(); ++m) {
-        const std::string &level = candidate.time_space(order[m - 1]).dimensions[shared - 1].name;
-        candidate = planned(candidate, order[m], "after", {order[m - 1], level});
-      }
-      if (legal_program(candidate)) {
-        return candidate;
-      }
-    } while (order.size() <= max_members && std::next_permutation(order.begin(), order.end()));
-  }
-  return mapping;
 }
 
 /// The times that isl's scheduler gives to the instances of `computations`, from the flow
@@ -238,7 +136,7 @@ Mapping scheduled_apart(const Mapping &mapping,
   for (const auto &[number, names] : members) {
     const Computation &first = **function.find(*names.begin());
     std::vector<isl::map> times;
-    if (names.size() == 1 && producers_of(first).count(first.name) == 0) {
+    if (names.size() == 1 && computations_read_by(first).count(first.name) == 0) {
       times.push_back(isl::manage(isl_set_identity(instance_space(first).domain.release())));
     } else {
       times = times_by_isl(program, names);
@@ -258,11 +156,27 @@ PlannedMapping plan_loops(const std::shared_ptr<const Function> &function) {
   const Mapping identity(function);
   const std::vector<std::vector<std::string>> groups = recurrence_groups(*function);
   Mapping mapping = identity;
-  for (const std::vector<std::string> &group : groups) {
-    mapping = fused(mapping, group);
+  if (groups.empty()) {
+    if (auto legal = legal_program(mapping)) {
+      return {mapping.recorded_as({}), std::move(legal), true};
+    }
   }
-  if (auto legal = legal_program(mapping)) {
-    return {mapping.recorded_as({}), std::move(legal), groups.empty()};
+  const std::vector<Mapping> fused = within_limits([&] {
+    return groups.empty() ? std::vector<Mapping>() : in_common_loops_by_flow(identity, groups);
+  });
+  for (const Mapping &each : fused) {
+    if (auto legal = legal_program(each)) {
+      return {each.recorded_as({}), std::move(legal)};
+    }
+  }
+  if (!fused.empty()) {
+    for (const std::vector<std::string> &group : groups) {
+      mapping = in_common_loops_by_trial(
+          mapping, group, [](const Mapping &each) { return legal_program(each) != nullptr; });
+    }
+    if (auto legal = legal_program(mapping)) {
+      return {mapping.recorded_as({}), std::move(legal)};
+    }
   }
   if (!blocks_of(*function).empty()) {
     return {mapping.recorded_as({}), nullptr}; // isl would give times to what blocks write
@@ -287,7 +201,14 @@ PlannedMapping plan_default(const std::shared_ptr<const Function> &function) {
   if (planned.legal == nullptr || function->stop) {
     return planned;
   }
-  if (auto legal = store_views_in_place(planned.mapping, legal_program)) {
+  std::shared_ptr<const LegalProgram> before = planned.legal; // of the step before
+  const auto still_legal = [&](const Mapping &mapping) {
+    auto legal = within_limits(
+        [&] { return find_legal(build_program(mapping, &before->program), before.get()); });
+    before = legal != nullptr ? legal : before;
+    return legal;
+  };
+  if (auto legal = store_views_in_place(planned.mapping, still_legal)) {
     return {planned.mapping.recorded_as({}), std::move(legal)};
   }
   return planned;

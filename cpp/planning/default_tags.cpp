@@ -28,7 +28,8 @@ constexpr size_t max_computations = 128;
 std::shared_ptr<const LegalProgram> legal_program(const Mapping &mapping,
                                                   const LegalProgram *before) {
   try {
-    return find_legal(build_program(mapping), before);
+    return find_legal(build_program(mapping, before != nullptr ? &before->program : nullptr),
+                      before);
   } catch (const Error &error) {
     if (error.kind == ErrorKind::Internal) {
       throw;

@@ -383,11 +383,8 @@ void Tagging::sum_columns(size_t column, std::int64_t lanes) {
 /// rows of the array itself are apart.
 void Tagging::pack(const Shape::Packable &packed, const std::string &level, std::int64_t lanes) {
   const std::string name = new_name(packed.array + "_cache");
-  std::vector<Argument> arguments{packed.array, level, name, std::string("auto")};
-  if (!packed.order.empty()) {
-    arguments.emplace_back(packed.order);
-  }
-  give("cache", std::move(arguments));
+  // All arguments, as who prints and replays it gives them.
+  give("cache", {packed.array, level, name, std::string("auto"), packed.order});
   mapping_ = mapping_.with(
       {name, "vectorize", {mapping_.time_space(name).dimensions.back().name, lanes}, {}});
 }

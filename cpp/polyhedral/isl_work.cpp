@@ -1,6 +1,7 @@
 #include "polyhedral/isl_work.h"
 
 #include "polyhedral/isl.h"
+#include "polyhedral/isl_counts.h"
 #include "polyhedral/isl_lock.h"
 
 #include <isl/ctx.h>
@@ -14,6 +15,7 @@ bool isl_work_is_spent = false;
 
 namespace {
 
+std::atomic<std::uint64_t> allocations{0};
 std::uint64_t charged = 0;
 std::uint64_t chargeable = 0;
 
@@ -21,6 +23,8 @@ std::atomic<bool> asked{false};
 void (*attention)() = nullptr;
 
 } // namespace
+
+std::uint64_t isl_allocations() noexcept { return allocations.load(std::memory_order_relaxed); }
 
 void begin_isl_work(std::uint64_t operations) {
   isl_work_is_spent = false;
@@ -48,6 +52,11 @@ namespace {
 constexpr std::uint64_t max_bits = std::uint64_t{1} << 16;
 /// Smaller ones cost no more than the operations around them.
 constexpr std::uint64_t few_bits = 512;
+
+/// isl has its lock, so that nobody else counts at once.
+void count_allocation() noexcept {
+  allocations.store(allocations.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 /// False where the numbers are to be left out.
 bool charge(std::uint64_t bits, std::uint64_t units) {
@@ -127,12 +136,14 @@ Status counted_div(Number a, Number b, Number quotient, Number rest) {
 
 void *attentive_malloc(isl_ctx *context, size_t size) {
   tilewright::note_isl_use();
+  tilewright::count_allocation();
   tilewright::give_attention();
   return real_malloc(context, size);
 }
 
 void *attentive_calloc(isl_ctx *context, size_t count, size_t size) {
   tilewright::note_isl_use();
+  tilewright::count_allocation();
   tilewright::give_attention();
   return real_calloc(context, count, size);
 }

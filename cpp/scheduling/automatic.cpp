@@ -36,14 +36,17 @@ std::string digest_of(const LegalSchedules &known, const std::vector<Command> &c
 }
 
 /// Every step of the planner was found legal, so that whoever sets the schedule need not ask again.
-void remember_legal(const ScheduledFunction &function, const FoundSchedule &found) {
+void remember_legal(const ScheduledFunction &function, const FoundSchedule &found,
+                    const Mapping &mapping) {
   if (found.commands.empty()) {
     return;
   }
   LegalSchedules known(function.declared());
-  known.add(LegalSchedules::after(digest_of(known, found.kept),
-                                  transaction_of(found.commands, SourceLocation{})));
+  Schedule schedule{found.kept};
+  schedule.commands.push_back(transaction_of(found.commands, SourceLocation{}));
+  known.add(digest_of(known, schedule.commands));
   known.store();
+  function.remember(schedule, mapping);
 }
 
 } // namespace
@@ -66,20 +69,24 @@ FoundSchedule find_schedule(const ScheduledFunction &function) {
   ScheduledFunction declared(function);
   declared.replay({found.kept});
   declared.require_legal();
-  AutoSchedule planned = auto_schedule(declared.mapping(), has_wide_registers(function.options()));
+  AutoSchedule planned = auto_schedule(declared.mapping(), has_wide_registers(function.options()),
+                                       declared.legal_program());
   const std::vector<Command> &all = planned.mapping.schedule().commands;
   found.commands.assign(all.begin() + static_cast<std::ptrdiff_t>(found.kept.size()), all.end());
   found.decisions = std::move(planned.decisions);
-  remember_legal(function, found);
+  remember_legal(function, found, planned.mapping);
   return found;
 }
 
 bool may_have_time_tiles(const ScheduledFunction &function) {
   function.require_no_transaction();
   const OperationLimit limit(automatic_limit);
-  ScheduledFunction declared(function);
-  declared.replay({facts_of(function)});
-  return may_have_time_tiles(declared.mapping());
+  // What reads which value depends on no order: none is looked for.
+  Mapping declared = function.declared_mapping();
+  for (const Command &fact : facts_of(function)) {
+    declared = declared.with(fact);
+  }
+  return may_have_time_tiles(declared);
 }
 
 FoundSchedule find_better_nests(const ScheduledFunction &function) {
@@ -87,12 +94,12 @@ FoundSchedule find_better_nests(const ScheduledFunction &function) {
   const OperationLimit limit(automatic_limit);
   FoundSchedule found;
   found.kept = function.commands();
-  AutoSchedule planned =
-      with_better_nests(function.mapping(), has_wide_registers(function.options()));
+  AutoSchedule planned = with_better_nests(
+      function.mapping(), has_wide_registers(function.options()), function.legal_program());
   const std::vector<Command> &all = planned.mapping.schedule().commands;
   found.commands.assign(all.begin() + static_cast<std::ptrdiff_t>(found.kept.size()), all.end());
   found.decisions = std::move(planned.decisions);
-  remember_legal(function, found);
+  remember_legal(function, found, planned.mapping);
   return found;
 }
 

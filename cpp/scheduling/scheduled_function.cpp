@@ -12,6 +12,7 @@
 #include "runtime/cpu.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilewright {
 
@@ -282,6 +283,9 @@ ScheduledFunction::State ScheduledFunction::legal_after(const State &state, Mapp
 }
 
 void ScheduledFunction::change(State next) {
+  if (current_) {
+    remember(std::move(*current_));
+  }
   current_ = std::move(next);
   sharing_.clear();
   declared_loops_.reset();
@@ -292,7 +296,7 @@ std::optional<ScheduledFunction::State> ScheduledFunction::leave_found() {
   if (!is_found_) {
     return std::nullopt;
   }
-  std::optional<State> found = std::move(current_);
+  std::optional<State> found = std::exchange(current_, std::nullopt);
   change(default_state());
   is_found_ = false;
   return found;
@@ -341,7 +345,13 @@ void ScheduledFunction::replay(const Schedule &schedule) {
                 where);
   }
   std::optional<State> next;
-  for (const Command &command : schedule.commands) {
+  size_t done = 0;
+  if (auto known = remembered(schedule)) {
+    next = std::move(known->first);
+    done = known->second;
+  }
+  for (size_t c = done; c < schedule.commands.size(); ++c) {
+    const Command &command = schedule.commands[c];
     require_no_view(*declared_, *isolated_, command);
     next = next ? after(*next, command) : after_first(command);
   }

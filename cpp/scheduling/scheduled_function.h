@@ -64,6 +64,13 @@ public:
   /// The same, or what the commands of this thread's transaction have made so far: to be looked at,
   /// and not to be run.
   const Mapping &mapping_so_far() const;
+  /// The program of `mapping()`, if it was made to ask whether that is legal; else null.
+  std::shared_ptr<const LegalProgram> legal_program() const {
+    return current_ ? current_->program : nullptr;
+  }
+  /// Each computation in the loops that it was declared with, one after the other: whether that is
+  /// a legal order is not asked.
+  Mapping declared_mapping() const { return Mapping(isolated_); }
   /// `mapping()`, or what the default schedule makes of it where that is used.
   Mapping mapping_that_runs() const;
   /// Each input that a schedule overwrites, with the computations stored in its array, in the order
@@ -82,6 +89,9 @@ public:
   void apply(const Command &command);
   /// These commands instead of those so far. Error(Schedule) in a transaction.
   void replay(const Schedule &schedule);
+  /// A mapping that a planner made by these commands, every step of which was found legal: replay()
+  /// of them takes it from here.
+  void remember(const Schedule &schedule, const Mapping &mapping) const;
   /// The same for a schedule that the library found meanwhile, where nothing has changed since
   /// `version` and no transaction is open; else false. The first command that somebody gives
   /// replaces it, as it replaces the default schedule.
@@ -168,6 +178,10 @@ private:
   /// The command with what it left out; in a transaction that may need a legal order.
   Command resolved_in_transaction(const Command &command) const;
   void change(State next);
+  void remember(State state) const;
+  /// What the first commands of a schedule make, as far as it is remembered; nothing is taken of
+  /// the default schedule.
+  std::optional<std::pair<State, size_t>> remembered(const Schedule &schedule) const;
   /// Before a command: what take_found() has set goes. The state before, to return to.
   std::optional<State> leave_found();
   SharingVerdict find_sharing(const std::vector<SharedArray> &shared) const;
@@ -183,7 +197,8 @@ private:
   mutable std::unique_ptr<LegalSchedules> legal_schedules_;
   mutable std::shared_ptr<const Mapping> declared_loops_; ///< of the schedule, once asked for
   std::list<KnownSharing> sharing_;
-  bool is_found_ = false; ///< the schedule is the one of take_found()
+  mutable std::list<State> recent_; ///< what the function had, or a planner found; last first
+  bool is_found_ = false;           ///< the schedule is the one of take_found()
   OpenTransaction transaction_;
   bool begins_declared_ = false; ///< the transaction, as declared_state() has it
   std::atomic<std::uint64_t> version_{0};

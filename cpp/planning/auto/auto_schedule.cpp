@@ -10,6 +10,7 @@
 #include "planning/auto/time_tiles.h"
 #include "planning/computation_shape.h"
 #include "planning/default_tags.h"
+#include "planning/recurrence_groups.h"
 
 #include <algorithm>
 #include <set>
@@ -39,9 +40,8 @@ std::set<std::string> names_of(const Program &program) {
 
 class Planner {
 public:
-  Planner(const Mapping &given, Decisions decisions, bool wide)
-      : wide_(wide), given_(given), now_{given, require_legal(build_program(given), nullptr)},
-        decisions_(std::move(decisions)) {}
+  Planner(const LegalMapping &given, Decisions decisions, bool wide)
+      : wide_(wide), given_(given.mapping), now_(given), decisions_(std::move(decisions)) {}
 
   AutoSchedule plan() {
     const Mapping standard = with_default_tags(given_, wide_);
@@ -319,26 +319,31 @@ private:
 };
 
 /// `given` without the stages that need no memory, where that is legal.
-Mapping inlined(const Mapping &given, Decisions &decisions) {
-  const Function &function = given.function();
+LegalMapping inlined(LegalMapping given, Decisions &decisions) {
+  const Function &function = given.mapping.function();
   if (function.stop || function.computations.size() > most_computations) {
     return given;
   }
-  const Program program = build_program(given);
+  const Program &program = given.legal->program;
   Decisions made;
-  Mapping next = with_inlined_stages(given, flow_graph(program, names_of(program)), made);
-  if (made.empty() || find_legal(build_program(next), nullptr) == nullptr) {
+  Mapping next = with_inlined_stages(given.mapping, flow_graph(program, names_of(program)), made);
+  auto legal = made.empty() ? nullptr : find_legal(build_program(next), nullptr);
+  if (legal == nullptr) {
     return given;
   }
   decisions.insert(decisions.end(), made.begin(), made.end());
-  return next;
+  return {std::move(next), std::move(legal)};
 }
 
 } // namespace
 
-AutoSchedule auto_schedule(const Mapping &given, bool wide) {
+AutoSchedule auto_schedule(const Mapping &given, bool wide,
+                           std::shared_ptr<const LegalProgram> legal) {
   Decisions decisions;
-  const Mapping begun = inlined(given, decisions);
+  if (legal == nullptr) {
+    legal = require_legal(build_program(given), nullptr);
+  }
+  const LegalMapping begun = inlined({given, std::move(legal)}, decisions);
   return Planner(begun, std::move(decisions), wide).plan();
 }
 
@@ -362,6 +367,26 @@ std::optional<std::int64_t> bytes_of_inputs(const Function &function) {
   return bytes;
 }
 
+/// Members of recurrences that have the loops which tiles in time need, as far as that is seen
+/// without a question about sets.
+std::set<std::string> may_be_tiled_by_their_loops(const Function &function) {
+  std::set<std::string> found;
+  const auto fits = [&](const std::string &name) {
+    return may_have_time_tiles(**function.find(name));
+  };
+  for (const std::vector<std::string> &group : recurrence_groups(function)) {
+    if (std::all_of(group.begin(), group.end(), fits)) {
+      found.insert(group.begin(), group.end());
+    }
+  }
+  for (const ComputationPtr &computation : function.computations) {
+    if (fits(computation->name) && computations_read_by(*computation).contains(computation->name)) {
+      found.insert(computation->name);
+    }
+  }
+  return found;
+}
+
 } // namespace
 
 bool may_have_time_tiles(const Mapping &given) {
@@ -370,8 +395,11 @@ bool may_have_time_tiles(const Mapping &given) {
       bytes_of_inputs(function).value_or(second_cache_bytes) < second_cache_bytes) {
     return false; // what tiles keep in a cache stays there anyway
   }
-  const Program program = build_program(given);
-  const FlowGraph graph = flow_graph(program, names_of(program));
+  const std::set<std::string> candidates = may_be_tiled_by_their_loops(function);
+  if (candidates.empty()) {
+    return false;
+  }
+  const FlowGraph graph = flow_graph(build_program(given), candidates);
   const std::vector<std::vector<std::string>> groups = components(graph);
   return std::any_of(groups.begin(), groups.end(), [&](const std::vector<std::string> &group) {
     Decisions decisions;

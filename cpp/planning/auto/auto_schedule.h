@@ -5,8 +5,11 @@
 // default.
 #pragma once
 
+#include "analysis/unchanged.h"
 #include "mapping/mapping.h"
 #include "planning/auto/decision.h"
+
+#include <memory>
 
 namespace tilewright {
 
@@ -16,8 +19,10 @@ struct AutoSchedule {
 };
 
 /// `given`, in which each computation still has the loops that it was declared with. `wide`: there
-/// are 32 registers of 64 bytes. Throws Error(IllegalSchedule) where `given` is not legal.
-AutoSchedule auto_schedule(const Mapping &given, bool wide);
+/// are 32 registers of 64 bytes. `legal`: the program of `given`, if that was made before. Throws
+/// Error(IllegalSchedule) where `given` is not legal.
+AutoSchedule auto_schedule(const Mapping &given, bool wide,
+                           std::shared_ptr<const LegalProgram> legal = nullptr);
 
 /// Whether auto_schedule() would tile some recurrence of it in time, if that is legal.
 bool may_have_time_tiles(const Mapping &given);

@@ -27,9 +27,11 @@ using Names = std::vector<std::string>;
 
 class ProgramOrder {
 public:
-  ProgramOrder(const Mapping &given, Nests nests, bool wide)
-      : given_(given), nests_(std::move(nests)), wide_(wide),
-        now_{given, require_legal(build_program(given), nullptr)} {}
+  ProgramOrder(const Mapping &given, Nests nests, bool wide,
+               std::shared_ptr<const LegalProgram> legal)
+      : given_(given), stored_(given), nests_(std::move(nests)), wide_(wide),
+        now_{given,
+             legal != nullptr ? std::move(legal) : require_legal(build_program(given), nullptr)} {}
 
   AutoSchedule plan() {
     if (!begin()) {
@@ -61,10 +63,10 @@ private:
   /// The same order in times of our own, with scalars expanded where that is legal.
   bool begin() {
     scalars_ = expanded_scalars(given_, nests_);
-    auto begun = after_commands(now_, all_commands(nests_, {}, {}), whole_operation_limit);
+    auto begun = store_scalars() ? with_all(nests_, {}, {}, whole_operation_limit) : std::nullopt;
     if (!begun && !scalars_.empty()) {
       scalars_.clear();
-      begun = after_commands(now_, all_commands(nests_, {}, {}), whole_operation_limit);
+      begun = store_scalars() ? with_all(nests_, {}, {}, whole_operation_limit) : std::nullopt;
     }
     if (begun) {
       now_ = std::move(*begun);
@@ -80,14 +82,42 @@ private:
     };
     const std::vector<ExpandedScalar> all = scalars_;
     std::erase_if(scalars_, [&](const ExpandedScalar &scalar) { return !is_used(scalar); });
-    auto found = scalars_.size() < all.size()
-                     ? after_commands({given_, now_.legal}, all_commands(nests_, {}, {}))
+    auto found = scalars_.size() < all.size() && store_scalars()
+                     ? with_all(nests_, {}, {}, candidate_operation_limit)
                      : std::nullopt;
     if (found) {
       now_ = std::move(*found);
     } else {
       scalars_ = all;
     }
+  }
+
+  /// `given_` with the elements of its scalars where they are from now on: every candidate begins
+  /// with that. False where they cannot be there.
+  bool store_scalars() {
+    Mapping stored = given_;
+    try {
+      for (const ExpandedScalar &scalar : scalars_) {
+        for (const Command &store : scalar.stores) {
+          stored = stored.with(store);
+        }
+      }
+    } catch (const Error &error) {
+      if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
+        throw;
+      }
+      return false;
+    }
+    stored_ = std::move(stored);
+    return true;
+  }
+
+  /// The program in other nests, with the commands of its statements; those of one of them anew.
+  std::optional<LegalMapping> with_all(const Nests &nests, const std::string &changed,
+                                       const std::vector<Command> &commands,
+                                       std::uint64_t operations) const {
+    return after_commands({stored_, now_.legal}, all_commands(nests, changed, commands),
+                          operations);
   }
 
   /// Those with most loops first, and of these the ones that no vector helps: others may follow
@@ -110,12 +140,10 @@ private:
     return parts;
   }
 
+  /// What follows where the scalars are stored.
   std::vector<Command> all_commands(const Nests &nests, const std::string &changed,
                                     const std::vector<Command> &commands) const {
     std::vector<Command> all = {nests.command()};
-    for (const ExpandedScalar &scalar : scalars_) {
-      all.insert(all.end(), scalar.stores.begin(), scalar.stores.end());
-    }
     for (const auto &[name, own] : own_) {
       if (name != changed) {
         all.insert(all.end(), own.begin(), own.end());
@@ -127,8 +155,7 @@ private:
 
   void improve(const Part &part) {
     for (Candidate &each : candidates_for(part, nests_, wide_)) {
-      auto found =
-          after_commands({given_, now_.legal}, all_commands(each.nests, part.name, each.commands));
+      auto found = with_all(each.nests, part.name, each.commands, candidate_operation_limit);
       if (found) {
         now_ = std::move(*found);
         nests_ = std::move(each.nests);
@@ -228,6 +255,7 @@ private:
   }
 
   const Mapping &given_;
+  Mapping stored_; ///< with its scalars expanded
   Nests nests_;
   bool wide_;
   LegalMapping now_;
@@ -239,12 +267,13 @@ private:
 
 } // namespace
 
-AutoSchedule with_better_nests(const Mapping &given, bool wide) {
+AutoSchedule with_better_nests(const Mapping &given, bool wide,
+                               std::shared_ptr<const LegalProgram> legal) {
   auto nests = Nests::of(given);
   if (!nests) {
     return {given, {{"", "the loops keep their order, since they are not those of one program"}}};
   }
-  return ProgramOrder(given, std::move(*nests), wide).plan();
+  return ProgramOrder(given, std::move(*nests), wide, std::move(legal)).plan();
 }
 
 } // namespace tilewright

@@ -18,7 +18,9 @@ namespace tilewright {
 ///     for i: for k: for j: C[i, j] = C[i, j] + A[i, k] * B[k, j]
 /// becomes
 ///     for i / 8: for j / 16: for k: for i in 8 (unrolled): for j in 16 (a vector): C[i, j] = ...
-/// The mapping is `given`'s where nothing better is legal. `wide`: as of auto_schedule().
-AutoSchedule with_better_nests(const Mapping &given, bool wide);
+/// The mapping is `given`'s where nothing better is legal. `wide` and `legal`: as of
+/// auto_schedule().
+AutoSchedule with_better_nests(const Mapping &given, bool wide,
+                               std::shared_ptr<const LegalProgram> legal = nullptr);
 
 } // namespace tilewright

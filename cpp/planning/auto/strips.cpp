@@ -304,7 +304,7 @@ public:
       // Each row once in a strip, kept as long as it is read.
       const std::string kept = row_ + (pipeline_.by_row[s] ? "1" : "0");
       all.push_back({name, "compute_at", {pipeline_.result, row_ + "1"}, {}});
-      all.push_back({name, "store_at", {pipeline_.result, kept}, {}});
+      all.push_back({name, "store_at", {pipeline_.result, kept, std::string("auto")}, {}});
       const auto inside = rest_of(name, Shape(stage(s)).name(pipeline_.dimension));
       if (!inside) {
         return std::nullopt;

@@ -97,11 +97,8 @@ struct Member {
 
 /// Solves each of the first `tiled` rows for an iterator of its own. Nothing where a row has none.
 std::optional<Member> member_of(const Computation &computation, const Band &band, size_t tiled) {
-  const InstanceSpace space = instance_space(computation);
-  const size_t rank = space.iterators.size();
-  const bool steps = std::any_of(space.strides.begin(), space.strides.end(),
-                                 [](const Stride &stride) { return stride.step != 1; });
-  if (space.reduced > 0 || steps || rank < tiled || rank > tiled + 1) {
+  const size_t rank = computation.rank();
+  if (!may_have_time_tiles(computation) || rank < tiled || rank > tiled + 1) {
     return std::nullopt;
   }
   Member member{computation.name, Shape(computation), {}, {}, {}};
@@ -492,7 +489,8 @@ std::optional<LegalMapping> after_commands(const LegalMapping &before,
     for (const Command &command : commands) {
       mapping = mapping.with(command);
     }
-    auto legal = find_legal(build_program(mapping), before.legal.get());
+    auto legal = find_legal(build_program(mapping, before.legal ? &before.legal->program : nullptr),
+                            before.legal.get());
     if (legal == nullptr) {
       return std::nullopt;
     }
@@ -535,6 +533,13 @@ LegalMapping with_folded_storage(const LegalMapping &before, const std::string &
                                         (*size == 1 ? " value" : " values") + " of " + iterator +
                                         ", since older ones are not needed any more"});
   return *found;
+}
+
+bool may_have_time_tiles(const Computation &computation) {
+  const InstanceSpace space = instance_space(computation);
+  const bool steps = std::any_of(space.strides.begin(), space.strides.end(),
+                                 [](const Stride &stride) { return stride.step != 1; });
+  return space.reduced == 0 && !steps && space.iterators.size() > 1;
 }
 
 bool can_have_time_tiles(const Mapping &mapping, const Band &band, Decisions &decisions) {

@@ -19,6 +19,9 @@ struct LegalMapping {
   std::shared_ptr<const LegalProgram> legal;
 };
 
+/// Whether a computation has as many loops as such tiles need, each by one, and sums up nothing.
+bool may_have_time_tiles(const Computation &computation);
+
 /// Whether the members of a band have such tiles; else a decision says why not.
 bool can_have_time_tiles(const Mapping &mapping, const Band &band, Decisions &decisions);
 

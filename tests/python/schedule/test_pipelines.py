@@ -73,7 +73,7 @@ def test_rows_are_kept_while_they_are_read() -> None:
     f = chain([across, down])
     always(f)
     assert commands(f, "compute_at") == [("s1", ("s2", "i1"))]
-    assert commands(f, "store_at") == [("s1", ("s2", "i0"))]
+    assert commands(f, "store_at") == [("s1", ("s2", "i0", "auto"))]
     assert ("s2", ("i0",)) in commands(f, "parallelize")
     assert "s1: computed row by row just before s2 needs them, in strips of 64 rows" in f.explain()
     assert "2 rows around a strip are computed again" in f.explain()

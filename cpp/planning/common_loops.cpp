@@ -1,0 +1,183 @@
+#include "planning/common_loops.h"
+
+#include "mapping/program.h"
+#include "planning/auto/flow_graph.h"
+
+#include <isl/aff.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+constexpr const char *doing = "the common loops of a recurrence";
+
+Command placed(const std::string &computation, const char *how, const std::string &other,
+               const Mapping &mapping, size_t shared) {
+  const std::string &level = mapping.time_space(other).dimensions[shared - 1].name;
+  return {computation, how, {other, level}, {}};
+}
+
+/// The members of a group in common outer loops, one after the other in each iteration, all of them
+/// behind what the first one follows.
+Mapping behind_the_first(const Mapping &mapping, const std::vector<std::string> &order,
+                         size_t shared) {
+  Mapping result = mapping;
+  for (size_t m = 1; m < order.size(); ++m) {
+    result = result.with(placed(order[m], "after", order[m - 1], result, shared));
+  }
+  return result;
+}
+
+/// The same where the last one of them stands in the function: all that one of them reads stands
+/// before that.
+Mapping around_the_last(const Mapping &mapping, const std::vector<std::string> &order,
+                        size_t shared) {
+  const std::vector<ComputationPtr> &all = mapping.function().computations;
+  const auto last = std::find_if(all.rbegin(), all.rend(), [&](const ComputationPtr &each) {
+    return std::find(order.begin(), order.end(), each->name) != order.end();
+  });
+  const auto base =
+      static_cast<size_t>(std::find(order.begin(), order.end(), (*last)->name) - order.begin());
+  Mapping result = mapping;
+  for (size_t m = base; m > 0; --m) {
+    result = result.with(placed(order[m - 1], "before", order[m], result, shared));
+  }
+  for (size_t m = base + 1; m < order.size(); ++m) {
+    result = result.with(placed(order[m], "after", order[m - 1], result, shared));
+  }
+  return result;
+}
+
+/// What the flow of values from one member of a group to another one asks of their common loops.
+struct OrderedFlow {
+  std::string source;
+  std::string sink;
+  size_t forward = 0;         ///< so many outermost loops never go against it
+  std::vector<bool> together; ///< by a number of loops: some pair has the same values of them
+};
+
+OrderedFlow ordered_flow(const Mapping &mapping, const FlowGraph::Edge &edge) {
+  const std::vector<LoopDimension> &first = mapping.time_space(edge.source).dimensions;
+  const std::vector<LoopDimension> &second = mapping.time_space(edge.sink).dimensions;
+  const size_t loops = std::min(first.size(), second.size());
+  OrderedFlow flow{edge.source, edge.sink, loops, {true}};
+  isl::map pairs = edge.relation;
+  for (size_t level = 0; level < loops; ++level) {
+    const isl::pw_aff &one = first[level].value;
+    const isl::pw_aff &other = second[level].value;
+    const isl::map backwards =
+        pairs.intersect(isl::manage(isl_pw_aff_gt_map(one.copy(), other.copy())));
+    if (!checked(backwards.is_empty(), doing)) {
+      flow.forward = level;
+      break;
+    }
+    pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(one.copy(), other.copy())));
+    flow.together.push_back(!checked(pairs.is_empty(), doing));
+    if (!flow.together.back()) {
+      break; // all of it goes forward, whatever is inside
+    }
+  }
+  flow.together.resize(loops + 1, false);
+  return flow;
+}
+
+/// The first order by name of the members, in which each is behind those that it needs in the same
+/// iteration of their `shared` common loops; nothing if these loops cannot be common.
+std::optional<std::vector<std::string>> order_in_loops(const std::vector<OrderedFlow> &flows,
+                                                       const std::vector<std::string> &group,
+                                                       size_t shared) {
+  std::map<std::string, std::set<std::string>> needed;
+  for (const std::string &name : group) {
+    needed[name];
+  }
+  for (const OrderedFlow &flow : flows) {
+    const bool alone = flow.source == flow.sink; // its own loops are inside
+    if (flow.forward < (alone ? flow.together.size() - 1 : shared)) {
+      return std::nullopt;
+    }
+    if (!alone && flow.together[shared]) {
+      needed[flow.sink].insert(flow.source);
+    }
+  }
+  std::vector<std::string> order;
+  while (!needed.empty()) {
+    const auto next = std::find_if(needed.begin(), needed.end(),
+                                   [](const auto &entry) { return entry.second.empty(); });
+    if (next == needed.end()) {
+      return std::nullopt;
+    }
+    const std::string name = next->first;
+    needed.erase(next);
+    for (auto &[other, sources] : needed) {
+      sources.erase(name);
+    }
+    order.push_back(name);
+  }
+  return order;
+}
+
+} // namespace
+
+std::vector<Mapping> in_common_loops_by_flow(const Mapping &mapping,
+                                             const std::vector<std::vector<std::string>> &groups) {
+  std::set<std::string> members;
+  for (const std::vector<std::string> &group : groups) {
+    members.insert(group.begin(), group.end());
+  }
+  const FlowGraph graph = flow_graph(build_program(mapping), members);
+  Mapping first = mapping;
+  Mapping last = mapping;
+  for (const std::vector<std::string> &group : groups) {
+    size_t common = SIZE_MAX;
+    for (const std::string &name : group) {
+      common = std::min(common, (*mapping.function().find(name))->rank());
+    }
+    const auto is_member = [&](const std::string &name) {
+      return std::find(group.begin(), group.end(), name) != group.end();
+    };
+    std::vector<OrderedFlow> flows;
+    for (const FlowGraph::Edge &edge : graph.flow) {
+      if (is_member(edge.source) && is_member(edge.sink)) {
+        flows.push_back(ordered_flow(mapping, edge));
+      }
+    }
+    std::optional<std::vector<std::string>> order;
+    size_t shared = common;
+    for (; shared > 0 && !order; --shared) {
+      order = order_in_loops(flows, group, shared);
+    }
+    if (!order) {
+      return {};
+    }
+    first = behind_the_first(first, *order, shared + 1);
+    last = around_the_last(last, *order, shared + 1);
+  }
+  return {std::move(first), std::move(last)};
+}
+
+Mapping in_common_loops_by_trial(const Mapping &mapping, const std::vector<std::string> &group,
+                                 const std::function<bool(const Mapping &)> &is_legal) {
+  size_t common = SIZE_MAX;
+  for (const std::string &name : group) {
+    common = std::min(common, (*mapping.function().find(name))->rank());
+  }
+  constexpr size_t max_members = 4;
+  for (size_t shared = common; shared > 0; --shared) {
+    std::vector<std::string> order = group;
+    std::sort(order.begin(), order.end());
+    do {
+      Mapping candidate = behind_the_first(mapping, order, shared);
+      if (is_legal(candidate)) {
+        return candidate;
+      }
+    } while (order.size() <= max_members && std::next_permutation(order.begin(), order.end()));
+  }
+  return mapping;
+}
+
+} // namespace tilewright

@@ -180,6 +180,33 @@ public:
   }
 
 private:
+  /// A nest before or behind the blocks, which may stand under a test of index values.
+  struct End {
+    StmtPtr nest;
+    ValuePtr condition; ///< null: none
+    const For *loop = nullptr;
+  };
+
+  static End end_of(const StmtPtr &statement) {
+    End end;
+    end.nest = statement;
+    const auto *test = statement ? as<If>(statement) : nullptr;
+    if (test != nullptr && !test->has_otherwise() && is_of_indices(test->condition)) {
+      end.condition = test->condition;
+      end.nest = test->then();
+    }
+    end.loop = serial(end.nest);
+    return end;
+  }
+
+  static bool is_of_indices(const ValuePtr &condition) {
+    bool loads = false;
+    visit_value(condition, [&](const Value &value) {
+      loads = loads || value.kind == ValueKind::Load || value.kind == ValueKind::Local;
+    });
+    return !loads;
+  }
+
   static const For *serial(const StmtPtr &statement) {
     const auto *loop = statement ? as<For>(statement) : nullptr;
     return loop != nullptr && loop->loop == LoopKind::Serial && loop->prefetches.empty() ? loop
@@ -220,14 +247,16 @@ private:
 
   /// Null where it is not that pattern; `behind` may be null.
   StmtPtr fuse(const StmtPtr &before, const StmtPtr &blocks, const StmtPtr &behind) {
-    const For *first = serial(before);
+    const End begin = end_of(before);
+    const End end = behind ? end_of(behind) : End();
+    const For *first = begin.loop;
     const For *loop = serial(blocks);
-    const For *last = behind ? serial(behind) : nullptr;
+    const For *last = end.loop;
     const For *tile = first != nullptr && loop != nullptr ? last_loop(loop->body()) : nullptr;
     if (tile == nullptr || (behind && last == nullptr)) {
       return nullptr;
     }
-    const Touched begins = touched_by(before);
+    const Touched begins = touched_by(begin.nest);
     if (begins.changed.size() != 1) {
       return nullptr;
     }
@@ -242,7 +271,7 @@ private:
     rows.add(*first);
     rows.add(*tile);
     if (last != nullptr) {
-      if (!may_join(*last, touched_by(behind), *tile, buffer, all)) {
+      if (!may_join(*last, touched_by(end.nest), *tile, buffer, all)) {
         return nullptr;
       }
       rows.add(*last);
@@ -253,9 +282,13 @@ private:
     const ValuePtr counter = variable(loop->id, loop->name);
     const ValuePtr at_first = binary_value(Op::Eq, counter, loop->lower);
     const ValuePtr at_last = binary_value(Op::Eq, add(counter, integer(1)), loop->upper);
-    std::vector<StmtPtr> parts = {if_then(at_first, row_of(*first, *tile)), tile->body()};
+    const auto under = [](const ValuePtr &test, const ValuePtr &own) {
+      return own ? both(test, own) : test;
+    };
+    std::vector<StmtPtr> parts = {if_then(under(at_first, begin.condition), row_of(*first, *tile)),
+                                  tile->body()};
     if (last != nullptr) {
-      parts.push_back(if_then(at_last, row_of(*last, *tile)));
+      parts.push_back(if_then(under(at_last, end.condition), row_of(*last, *tile)));
     }
     const StmtPtr rows_loop = for_loop(*tile, tile->lower, tile->upper, block(std::move(parts)));
     const StmtPtr fused =

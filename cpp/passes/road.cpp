@@ -4,6 +4,7 @@
 #include "loops/verify.h"
 #include "passes/choose_by_lanes.h"
 #include "passes/count_joined_loops.h"
+#include "passes/fuse_block_ends.h"
 #include "passes/gpu/map_launches.h"
 #include "passes/gpu/staged_copies.h"
 #include "passes/gpu/thread_reductions.h"
@@ -97,6 +98,7 @@ constexpr auto table = std::to_array<Pass>({
        kernel.body = choose_by_lanes(kernel.body, options.vectors.masked_bytes);
      },
      on_cpu},
+    {"fuse_block_ends", over_body<fuse_block_ends>, on_cpu},
     {"unswitch", over_body<unswitch>, compiled},
     {"split_borders",
      [](Kernel &kernel, const Options &options) {

@@ -1,5 +1,6 @@
 #include "algorithm/extern_function.h"
 #include "loops/build.h"
+#include "loops/linear.h"
 
 #include <algorithm>
 #include <limits>
@@ -208,7 +209,7 @@ ValuePtr select_value(const ValuePtr &condition, const ValuePtr &then, const Val
   if (const auto known = as_boolean(condition)) {
     return *known ? then : otherwise;
   }
-  if (same_value(then, otherwise)) {
+  if (same_element(then, otherwise)) {
     return then; // e.g. two arrays that lie in one: a stencil's border and interior
   }
   return std::make_shared<Select>(condition, then, otherwise);

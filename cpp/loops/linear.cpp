@@ -145,6 +145,29 @@ bool may_wrap(Op op, const Value &a, const Value &b) {
 
 bool is_index(const ValuePtr &value) { return is_index_tree(value) && !may_wrap(*value); }
 
+bool same_element(const ValuePtr &a, const ValuePtr &b) {
+  if (same_value(a, b)) {
+    return true;
+  }
+  const auto *first = as<Load>(a);
+  const auto *second = as<Load>(b);
+  if (first == nullptr || second == nullptr || first->buffer != second->buffer ||
+      first->type != second->type) {
+    return false;
+  }
+  return std::equal(first->operands.begin(), first->operands.end(), second->operands.begin(),
+                    second->operands.end(), [](const ValuePtr &x, const ValuePtr &y) {
+                      if (same_value(x, y)) {
+                        return true;
+                      }
+                      const auto left = linear_of(x);
+                      const auto right = linear_of(y);
+                      const auto difference =
+                          left && right ? combine(*left, *right, -1) : std::nullopt;
+                      return difference && difference->is_constant() && difference->constant == 0;
+                    });
+}
+
 std::optional<Linear> combine(const Linear &a, const Linear &b, std::int64_t factor) {
   Linear result = a;
   return add_scaled(result, b, factor) ? std::optional(std::move(result)) : std::nullopt;

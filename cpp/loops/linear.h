@@ -36,6 +36,9 @@ std::optional<Linear> linear_of(const ValuePtr &value);
 /// a + factor * b
 std::optional<Linear> combine(const Linear &a, const Linear &b, std::int64_t factor);
 ValuePtr value_of(const Linear &linear);
+/// Whether two values are the same, or read the same element at subscripts that are written
+/// differently.
+bool same_element(const ValuePtr &a, const ValuePtr &b);
 
 /// Inclusive bounds; nothing where there is none known.
 struct Interval {

@@ -3,12 +3,15 @@
 #include <isl/aff.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 namespace tilewright {
 
 namespace {
 
+/// Shorter loops are no vectors.
+constexpr std::int64_t fewest_lanes = 4;
 /// So many terms of a window are written out one after the other.
 constexpr std::int64_t max_unrolled_terms = 16;
 /// Rows of a block of a transposition: of both arrays, a block touches few pages.
@@ -48,6 +51,9 @@ void Tagging::vectorize() {
     return;
   }
   const size_t column = shape_.rank() - 1;
+  if (vectorize_short()) {
+    return;
+  }
   if (shape_.rank() > 0 && shape_.has_border()) {
     little_ = little_for_borders;
   }
@@ -75,6 +81,21 @@ void Tagging::vectorize() {
     }
     sum_terms(term, lanes);
   }
+}
+
+/// A last loop that is shorter than the widest vector, such as channels, is one of fewer lanes.
+bool Tagging::vectorize_short() {
+  if (shape_.rank() == 0 || shape_.reduced() > 0 || shape_.has_condition()) {
+    return false;
+  }
+  const size_t column = shape_.rank() - 1;
+  const std::int64_t extent = shape_.extent(column).value_or(shape_.lanes());
+  if (extent < fewest_lanes || extent >= shape_.lanes() || !shape_.all_contiguous(column)) {
+    return false;
+  }
+  const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(extent));
+  give("vectorize", {shape_.name(column), static_cast<std::int64_t>(lanes)});
+  return true;
 }
 
 /// One result: threads sum blocks of terms, which do not depend on how many threads there are.

@@ -359,8 +359,8 @@ class _Maker:
         elif line is not None:
             kept = line.kept
             earlier = array_input(f"{name}_line", [kept + end - begin, *line.shape], dtype)
-            place = (time - begin + kept, *self._others(name))
-            before = earlier[place]
+            places = (time - begin + kept, *self._others(name))
+            before = earlier[places]
         else:
             return
         here = new[tuple(self._iterators(name))]

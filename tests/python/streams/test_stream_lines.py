@@ -83,3 +83,25 @@ def test_what_is_refused_moves_nothing_on() -> None:
     more = s.push(np.array([3, 2, 1]))
     np.testing.assert_array_equal(first, [10, 11, 12, 23])
     np.testing.assert_array_equal(more, [13 + 11, 12 + 12, 11 + 23])
+
+
+def test_few_channels_are_vectors() -> None:
+    """Of fewer lanes than the widest one has, the next power of two; two channels are no vector."""
+    for channels, lanes in ((8, 8), (5, 8), (4, 4), (2, 0)):
+        k = tw.kernels.dsp.biquads(tw.float32, channels)
+        s = k.stream(sos=np.ones((4, 6), np.float32) / 8)
+        assert ('w.vectorize("c", ' in str(s.kernel.schedule)) == bool(lanes), channels
+        assert (f"# vector({lanes})" in str(s.kernel.loops)) == bool(lanes), channels
+        x = np.random.default_rng(channels).standard_normal((50, channels)).astype(np.float32)
+        alone = tw.kernels.dsp.biquads(tw.float32)
+        single = [alone.stream(sos=s._arrays["sos"]).push(x[:, c].copy()) for c in range(channels)]
+        np.testing.assert_array_equal(s.push(x), np.stack(single, axis=1))
+
+
+def test_old_and_new_elements_are_one_load() -> None:
+    """At subscripts with a floor, too: nobody asks which of the two an element is."""
+    k = tw.kernels.dsp.resampler(3, 2)
+    s = k.stream(h=np.ones(48, np.float32))
+    assert " if " not in str(s.kernel.loops) and "x_line[value - x_begin + 15]" in str(
+        s.kernel.loops
+    )

@@ -75,8 +75,7 @@ void bind_runtime(py::module_ &module) {
         cache_store_note(cache_key(text), note);
       },
       py::arg("text"), py::arg("note"));
-  module.def(
-      "text_digest", [](const py::bytes &text) { return cache_key(text); }, py::arg("text"));
+  module.def("text_digest", [](const py::bytes &text) { return cache_key(text); }, py::arg("text"));
   module.def("files_identity", &files_identity, py::arg("folder"));
   module.def("cache_clear_memory", [] {
     LegalSchedules::forget_all();

@@ -158,7 +158,7 @@ public:
   BlockEnds(const StmtPtr &root, const Ranges &known) : numbers_(root), known_(known) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
-    const StmtPtr inner = map_children(statement, *this);
+    StmtPtr inner = map_children(statement, *this);
     if (inner->kind != StatementKind::Block) {
       return inner;
     }

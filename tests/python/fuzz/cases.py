@@ -98,6 +98,12 @@ class Runner:
             return self.statistics
         self.description = _core.describe_mapping(self.original)
         self.function = self.original.copy()  # of the same first schedule
+        values = re.findall(r"^ +\{ (\w+)\[.*?\} : (.*)$", str(self.original.layers), re.MULTILINE)
+        self.description["read"] = [
+            name
+            for name in self.description["computations"]
+            if any(re.search(rf"\b{name}\[", value) for own, value in values if own != name)
+        ]
         self.model = Model(self.description, self.program)
         if list(self.description["computations"]) != list(self.model.computations):
             text = f"computations {list(self.description['computations'])}"

@@ -211,14 +211,14 @@ MUTATIONS = [
     Mutation(
         "what a command changed counts as unchanged",
         UNCHANGED,
-        "if (!same_order(a.tags[level], b.tags[level])) { return false; }",
-        "",
+        "return same_order(now.tags[level], then.tags[other]);",
+        "return same_order(now.tags[level], now.tags[level]) || level == other;",
     ),
     Mutation(
         "a new order of statements counts as unchanged",
         UNCHANGED,
-        "if (sign != sign_of_order(one, other, level)) { return false; }",
-        "",
+        "order_of(one, earlier_levels(one), other, earlier_levels(other));",
+        "order_of(first, levels(first), second, levels(second)) || &one == &other;",
     ),
     Mutation(
         "a new place in memory counts as unchanged",
@@ -262,7 +262,7 @@ MUTATIONS = [
         "(tag == Tag::Sequential || tag == Tag::Unroll) &&",
         "tag >= Tag::Sequential &&",
     ),
-    Mutation("a new tag leaves all loops ordered", UNCHANGED, "levels.push_back(level);", ""),
+    Mutation("a new tag leaves all loops ordered", UNCHANGED, "found.push_back(level);", ""),
     Mutation(
         "only the first of two statements may have new tags",
         UNCHANGED,

@@ -40,7 +40,9 @@ class MappingState:
         self.outputs = list(program["outputs"])
         self.types = types_of(program)
         inputs = [array["name"] for array in program["inputs"]]
-        through = read_through(by_name, self.outputs, description["computations"])
+        through = read_through(
+            by_name, self.outputs, description.get("read", description["computations"])
+        )
         declared = {n: through[n] for n in description["computations"] if n in by_name}
         self.computations = Isolation(declared, inputs, self.types).computations
         #: What `reduction` has found, and of which equations.

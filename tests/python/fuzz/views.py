@@ -80,8 +80,8 @@ def read_through(
     computations: Computations, outputs: list[str], stored: Collection[str]
 ) -> Computations:
     """The computations without views that are no outputs; nobody reads those that are. Of a view that is read at
-    computed subscripts the library says whether it is `stored`: whether such a subscript stays among its elements
-    is a question to isl."""
+    computed subscripts the library says whether it is `stored` and read: whether such a subscript stays among its
+    elements is a question to isl."""
     result = {n: with_elements(c) if c.get("view") else c for n, c in computations.items()}
     for name in computations:
         view = result[name]

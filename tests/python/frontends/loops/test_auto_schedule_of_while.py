@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.base import notices
 
 
-def test_the_order_of_the_program_stays() -> None:
+def test_the_order_of_the_program_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "_given", set())  # each warning is given once in a process
+
     @tw.jit
     def halvings(values, counts):  # type: ignore[no-untyped-def]
         for i in range(len(values)):

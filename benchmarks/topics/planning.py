@@ -31,14 +31,14 @@ def pipeline(stages: int) -> tw.Function:
     """Sums of three neighbours, along rows and along columns in turn."""
     height, width = tw.params("H W", f"H >= {3 * stages} and W >= {3 * stages}")
     y, x = tw.iters("y x")
-    last = image = tw.input("image", [height, width], tw.float32)
+    last: tw.Input | tw.Computation = tw.input("image", [height, width], tw.float32)
     for number in range(stages):
         border = number + 1
         dy, dx = (0, 1) if number % 2 else (1, 0)
         around = last[y - dy, x - dx] + last[y, x] + last[y + dy, x + dx]
         inside = {y: (border, height - border), x: (border, width - border)}
         last = tw.computation(f"stage{number}", inside, 0.33 * around, shape=[height, width])
-    assert last is not image
+    assert isinstance(last, tw.Computation)
     return tw.function(f"pipeline{stages}", outputs=[last])
 
 

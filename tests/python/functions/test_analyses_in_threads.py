@@ -90,7 +90,13 @@ def test_other_threads_run_while_one_schedules() -> None:
     a.define(inside, sum((a[t - 1, i + d, j + e, k + g] for d, e, g in sides), a[t - 1, i, j, k]))
     f = tw.function("heat", outputs=[a])
     f["A"].skew(t, i, 1).skew(t, j, 1).skew(t, k, 1)
-    assert turns_meanwhile(lambda: f["A"].tile(t, i, j, 4, 5, 6)) > 8
+    copies = [f.copy() for _ in range(4)]
+
+    def tile() -> None:
+        for number, one in enumerate(copies):
+            one["A"].tile(t, i, j, 4 + number, 5 + number, 6 + number)
+
+    assert turns_meanwhile(tile) > 8
 
 
 def test_threads_that_schedule_at_the_same_time_are_right() -> None:

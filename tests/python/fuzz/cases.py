@@ -63,6 +63,22 @@ def drawn_commands(case: Case) -> list[Command]:
     return runner.attempted
 
 
+def computations_read(function: tw.Function, description: dict[str, Any]) -> list[str]:
+    """Those that others read: readers of a view may read what it shows instead."""
+    values = re.findall(r"^ +\{ (\w+)\[.*?\} : (.*)$", str(function.layers), re.MULTILINE)
+    return [
+        name
+        for name in description["computations"]
+        if any(re.search(rf"\b{name}\[", value) for own, value in values if own != name)
+    ]
+
+
+def nonnegative_parameters(function: tw.Function) -> set[str]:
+    """The parameters that no call has below 0."""
+    context = re.search(r"^ *parameters \[.*$", str(function.layers), re.MULTILINE)
+    return set(re.findall(r"(\w+) >= 0", context[0])) if context else set()
+
+
 class Runner:
     """Runs one case and counts what happened."""
 
@@ -98,12 +114,7 @@ class Runner:
             return self.statistics
         self.description = _core.describe_mapping(self.original)
         self.function = self.original.copy()  # of the same first schedule
-        values = re.findall(r"^ +\{ (\w+)\[.*?\} : (.*)$", str(self.original.layers), re.MULTILINE)
-        self.description["read"] = [
-            name
-            for name in self.description["computations"]
-            if any(re.search(rf"\b{name}\[", value) for own, value in values if own != name)
-        ]
+        self.description["read"] = computations_read(self.original, self.description)
         self.model = Model(self.description, self.program)
         if list(self.description["computations"]) != list(self.model.computations):
             text = f"computations {list(self.description['computations'])}"
@@ -113,8 +124,7 @@ class Runner:
                 text = f"{name} is scheduled by {one['iterators']}, not by {self.model.iterators[name]}"
                 raise Failure("instances", text, [])
         self.model.parameters = list(self.function.parameters)
-        context = re.search(r"^ *parameters \[.*$", str(self.function.layers), re.MULTILINE)
-        self.model.nonnegative = set(re.findall(r"(\w+) >= 0", context[0])) if context else set()
+        self.model.nonnegative = nonnegative_parameters(self.function)
         self.model.shapes = {
             name: extents for name, _, extents, is_output in self.function._arguments if is_output
         }

@@ -5,6 +5,7 @@
 #include "bindings/bind_arrays.h"
 #include "bindings/shape_plan.h"
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <pybind11/pybind11.h>
 
@@ -99,6 +100,11 @@ struct BoundCall {
     return pointers;
   }
 };
+
+/// What a call returns, arrays or numbers: the one output, or a tuple of all. They come behind the
+/// `inputs`; `type` says of which type one is.
+pybind11::object results_of(const BoundCall &call, size_t inputs,
+                            llvm::function_ref<const pybind11::dtype &(size_t)> type);
 
 /// The fields of an ndarray, which is what the caller gave or a view or copy of it.
 inline BoundArray bound(PyObject *array, PyObject *object) {

@@ -91,7 +91,8 @@ void KernelFunction::place_in_inputs(BoundCall &call) const {
   }
 }
 
-py::object KernelFunction::results(const BoundCall &call) const {
+py::object results_of(const BoundCall &call, size_t inputs,
+                      llvm::function_ref<const py::dtype &(size_t)> type) {
   const auto one = [&](size_t i) -> py::object {
     const BoundArray &output = call.arrays[i];
     if (output.is_given() && !output.is_fresh) {
@@ -101,21 +102,26 @@ py::object KernelFunction::results(const BoundCall &call) const {
       return py::reinterpret_borrow<py::object>(output.array);
     }
     // NumPy gives scalars for results without axes.
-    auto number = py::reinterpret_steal<py::object>(py::detail::npy_api::get().PyArray_Scalar_(
-        output.data, arguments_[i].dtype.ptr(), nullptr));
+    auto number = py::reinterpret_steal<py::object>(
+        py::detail::npy_api::get().PyArray_Scalar_(output.data, type(i).ptr(), nullptr));
     if (!number) {
       throw py::error_already_set();
     }
     return number;
   };
-  if (arguments_.size() - inputs_ == 1) {
-    return one(inputs_);
+  if (call.arrays.size() - inputs == 1) {
+    return one(inputs);
   }
-  py::tuple all(arguments_.size() - inputs_);
-  for (size_t i = inputs_; i < arguments_.size(); ++i) {
-    all[i - inputs_] = one(i);
+  py::tuple all(call.arrays.size() - inputs);
+  for (size_t i = inputs; i < call.arrays.size(); ++i) {
+    all[i - inputs] = one(i);
   }
   return all;
+}
+
+py::object KernelFunction::results(const BoundCall &call) const {
+  return results_of(call, inputs_,
+                    [&](size_t i) -> const py::dtype & { return arguments_[i].dtype; });
 }
 
 // ---- shared memory ----

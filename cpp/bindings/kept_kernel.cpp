@@ -322,26 +322,8 @@ std::shared_ptr<const CompiledKernel> KeptKernel::loaded() {
 }
 
 py::object KeptKernel::outputs(const BoundCall &call) const {
-  const auto one = [&](size_t i) -> py::object {
-    const BoundArray &output = call.arrays[i];
-    if (output.array != nullptr) {
-      return py::reinterpret_borrow<py::object>(output.array);
-    }
-    auto number = py::reinterpret_steal<py::object>(py::detail::npy_api::get().PyArray_Scalar_(
-        output.data, arguments_[i].dtype.ptr(), nullptr));
-    if (!number) {
-      throw py::error_already_set();
-    }
-    return number;
-  };
-  if (arguments_.size() - inputs_ == 1) {
-    return one(inputs_);
-  }
-  py::tuple all(arguments_.size() - inputs_);
-  for (size_t i = inputs_; i < arguments_.size(); ++i) {
-    all[i - inputs_] = one(i);
-  }
-  return all;
+  return results_of(call, inputs_,
+                    [&](size_t i) -> const py::dtype & { return arguments_[i].dtype; });
 }
 
 py::object KeptKernel::call(llvm::ArrayRef<PyObject *> inputs,

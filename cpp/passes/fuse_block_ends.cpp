@@ -1,5 +1,7 @@
 #include "passes/fuse_block_ends.h"
 
+#include "loops/index_tests.h"
+#include "loops/summing_loops.h"
 #include "loops/traverse.h"
 
 #include <algorithm>
@@ -33,15 +35,6 @@ Touched touched_by(const StmtPtr &root) {
                                           statement.kind == StatementKind::Store);
   });
   return result;
-}
-
-bool mentions(const ValuePtr &value, const std::set<std::int64_t> &variables) {
-  bool found = false;
-  visit_value(value, [&](const Value &part) {
-    const auto *variable = as<Variable>(part);
-    found = found || (variable != nullptr && variables.contains(variable->id));
-  });
-  return found;
 }
 
 /// One subscript of all accesses of a buffer in the bodies of some loops: step * counter + around +
@@ -113,13 +106,17 @@ private:
     Linear around;
     Linear within;
     within.constant = linear->constant;
+    const std::optional<std::int64_t> step = coefficient_of(*linear, counter);
+    if (!step) {
+      return std::nullopt;
+    }
+    result.step = *step;
     for (const Linear::Term &term : linear->terms) {
-      if (is_variable(*term.atom, counter)) {
-        result.step = term.coefficient;
-      } else if (mentions(term.atom, {counter})) {
-        return std::nullopt;
-      } else {
-        (mentions(term.atom, inside) ? within : around).terms.push_back(term);
+      if (!is_variable(term.atom, counter)) {
+        const bool varies = std::any_of(inside.begin(), inside.end(), [&](std::int64_t variable) {
+          return mentions(term.atom, variable);
+        });
+        (varies ? within : around).terms.push_back(term);
       }
     }
     const Interval interval = known.of(within);
@@ -200,11 +197,9 @@ private:
   }
 
   static bool is_of_indices(const ValuePtr &condition) {
-    bool loads = false;
-    visit_value(condition, [&](const Value &value) {
-      loads = loads || value.kind == ValueKind::Load || value.kind == ValueKind::Local;
-    });
-    return !loads;
+    std::vector<ValuePtr> tests;
+    operands_of(Op::And, condition, tests);
+    return std::all_of(tests.begin(), tests.end(), is_index_test);
   }
 
   static const For *serial(const StmtPtr &statement) {
@@ -263,7 +258,7 @@ private:
     const std::int64_t buffer = *begins.changed.begin();
     const Touched all = touched_by(blocks);
     if (!may_join(*first, begins, *tile, buffer, all) || begins.read.contains(buffer) ||
-        mentions(tile->lower, {loop->id}) || mentions(tile->upper, {loop->id}) ||
+        mentions(tile->lower, loop->id) || mentions(tile->upper, loop->id) ||
         !is_alone(loop->body(), *tile, buffer)) {
       return nullptr;
     }

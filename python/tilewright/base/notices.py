@@ -1,6 +1,6 @@
 """What the library says beside its results: warnings with ids, and records of the logger.
 
-Each warning has an id, is given once in a process, and can be silenced by it::
+Each warning has an id, by which it can be silenced; what one says is said once in a process::
 
     tw.settings.silence = ("cache-in-memory",)        # or TILEWRIGHT_SILENCE=cache-in-memory
     warnings.filterwarnings("ignore", category=tw.TilewrightWarning)
@@ -25,10 +25,12 @@ WARNINGS = {
     "cache-in-memory": "a kernel could not be stored on disk, so every process compiles it anew",
     "not-optimized": "better code of a kernel could not be made in the background; the first code "
     "goes on running",
+    "order-kept": "`auto_schedule` found no order of a C or Python function that is known to be legal, or data "
+    "decide how often its loops run; the program's own order stays",
     "unknown-variable": "the environment has a variable TILEWRIGHT_... that is no setting",
 }
 
-_given: set[str] = set()
+_given: set[tuple[str, str]] = set()
 _PACKAGE_PREFIX = __name__.partition(".")[0]
 
 
@@ -62,9 +64,9 @@ def _depth() -> int:
 
 
 def warn(id: str, message: str) -> None:
-    """Gives a warning, once in a process, unless its id is silenced."""
-    if id not in _given and id not in settings.silence:
-        _given.add(id)
+    """Gives a warning unless its id is silenced; the same message, such as of one function, once in a process."""
+    if (id, message) not in _given and id not in settings.silence:
+        _given.add((id, message))
         warnings.warn(TilewrightWarning(id, message), stacklevel=_depth())
 
 

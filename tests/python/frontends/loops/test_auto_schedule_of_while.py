@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.base import notices
 
 
-def test_the_order_of_the_program_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notices, "_given", set())  # each warning is given once in a process
-
+def test_the_order_of_the_program_stays() -> None:
     @tw.jit
     def halvings(values, counts):  # type: ignore[no-untyped-def]
         for i in range(len(values)):

@@ -12,12 +12,14 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+import tilewright as tw
 from tilewright.frontends.c import CFunction, CModule, load
 from tilewright.frontends.interpreter import interpret
 
@@ -123,3 +125,10 @@ def check_text(text: str, arguments: Sequence[Any], name: str = "f", **options: 
     """Compares gcc and the translation of a text's function."""
     options.setdefault("scop", "function")
     return check(load(text, **options), compiled(text), name, arguments)
+
+
+def schedule(function: CFunction) -> None:
+    """Found loops; where data decide how often loops run, the order is kept, with a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tw.TilewrightWarning)
+        function.auto_schedule()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
-from c_oracle import check_text, compiled, run_c
+from c_oracle import check_text, compiled, run_c, schedule
 
 import tilewright as tw
 
@@ -167,11 +165,7 @@ def test_swaps(name: str) -> None:
             assert f(7, steps, *given) == result
             assert [each.tolist() for each in given] == [each.tolist() for each in wanted]
         if not is_scheduled:
-            with (
-                warnings.catch_warnings()
-            ):  # where data decide how often loops run, the order is kept
-                warnings.simplefilter("ignore", tw.TilewrightWarning)
-                f.auto_schedule()
+            schedule(f)
 
 
 REFUSED = {

@@ -3,12 +3,11 @@ gcc's bits, in the program's order and under auto_schedule."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from c_oracle import compiled, run_c
+from c_oracle import compiled, run_c, schedule
 
 import tilewright as tw
 
@@ -117,11 +116,7 @@ def test_is_not_refused(name: str) -> None:
             f(*given)
             assert [each.tolist() for each in given[2:]] == [each.tolist() for each in wanted[2:]]
         if not is_scheduled:
-            with (
-                warnings.catch_warnings()
-            ):  # where data decide how often loops run, the order is kept
-                warnings.simplefilter("ignore", tw.TilewrightWarning)
-                f.auto_schedule()
+            schedule(f)
 
 
 def test_loops_over_all_elements_are_loops_over_rows() -> None:

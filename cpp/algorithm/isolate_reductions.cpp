@@ -586,7 +586,7 @@ std::shared_ptr<const Function>
 isolate_reductions(const std::shared_ptr<const Function> &declared) {
   std::shared_ptr<const Function> function = extrema_as_folds(declared);
   const auto has_work = [](const ComputationPtr &computation) {
-    return is_worth_while(*computation) ||
+    return is_worth_while(*computation) || RepeatedParts::computes_again(*computation) ||
            std::any_of(computation->pieces.begin(), computation->pieces.end(),
                        [](const Piece &piece) { return contains_several_states(piece.value); });
   };

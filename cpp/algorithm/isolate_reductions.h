@@ -19,7 +19,8 @@ namespace tilewright {
 ///   (scheduled_reduction) or it has few terms whatever the parameters are,
 /// - a reduction that occurs once more, if only with other iterators: both read one computation,
 /// - a value of an elementary function that is needed in several loops: y_exp[i,j] of
-///   exp(x[i,j]) / sum(exp(x[i,k]) for k).
+///   exp(x[i,j]) / sum(exp(x[i,k]) for k), or that is computed again and again (repeated_parts.h):
+///   y_tanh[i,k] of sum(tanh(x[i,k]) * w[k,j] for k),
 /// - a fold of several states, each of its results for itself; if several computations need one,
 ///   they read the states of one computation, which is one of them if it is the fold alone.
 /// An argmin or argmax is such a fold (extrema.h). A reduction of reductions of the same operation

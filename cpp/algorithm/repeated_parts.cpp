@@ -3,8 +3,10 @@
 #include "algorithm/block.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/expression_key.h"
+#include "algorithm/free_iterators.h"
 #include "algorithm/reductions.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -53,6 +55,93 @@ private:
   std::map<const Expr *, std::string> keys_;
 };
 
+/// The costly values of one computation that are the same in all iterations of a loop outside.
+class ValuesComputedAgain {
+public:
+  explicit ValuesComputedAgain(const Computation &computation) {
+    for (const Piece &piece : computation.pieces) {
+      std::vector<Loop> loops;
+      for (const std::string &iterator : computation.iterators) {
+        loops.push_back({iterator, false});
+      }
+      add(piece.value, loops);
+    }
+  }
+
+  std::vector<ExprPtr> found;
+
+private:
+  struct Loop {
+    std::string iterator;
+    bool is_of_data; ///< data decide over its iterations: perhaps each runs once in all
+  };
+
+  void add(const ExprPtr &root, const std::vector<Loop> &loops) {
+    // Reductions have loops of their own; subscripts and loops over states stay as they are.
+    const auto goes_below = [&](const Expr &node) {
+      return node.kind != ExprKind::Reduce && node.kind != ExprKind::Access &&
+             node.kind != ExprKind::While && !RepeatedParts::is_costly(node);
+    };
+    for (const ExprPtr &node : parents_first({root}, goes_below)) {
+      if (node->kind == ExprKind::Reduce) {
+        std::vector<Loop> inner = loops;
+        for (const ReduceRange &range : node->ranges) {
+          inner.push_back({range.iterator, contains_kind(range.lower, ExprKind::Access) ||
+                                               contains_kind(range.upper, ExprKind::Access)});
+        }
+        for (const ExprPtr &operand : node->operands) {
+          add(operand, inner);
+        }
+      } else if (RepeatedParts::is_costly(*node)) {
+        if (is_computed_again(node, loops)) {
+          found.push_back(node);
+        } else {
+          for (const ExprPtr &operand : node->operands) {
+            add(operand, loops);
+          }
+        }
+      }
+    }
+  }
+
+  bool is_computed_again(const ExprPtr &value, const std::vector<Loop> &loops) {
+    const std::set<std::string> &used = free_.of(value);
+    bool again = false;
+    bool others = false; // a loop that it does not depend on, outside of the one at hand
+    for (const Loop &loop : loops) {
+      if (!used.contains(loop.iterator)) {
+        others = true;
+      } else if (loop.is_of_data) {
+        return false;
+      } else {
+        again = again || others;
+      }
+    }
+    return again && has_an_element_for_each(value, used);
+  }
+
+  /// Are there no more values than elements of one array: does one of them have all iterators
+  /// among its subscripts?
+  static bool has_an_element_for_each(const ExprPtr &value, const std::set<std::string> &used) {
+    bool has = false;
+    visit(value, [&](const ExprPtr &node) {
+      if (has || node->kind != ExprKind::Access) {
+        return;
+      }
+      std::set<std::string> subscripts;
+      for (const ExprPtr &subscript : node->operands) {
+        if (subscript->kind == ExprKind::Iterator) {
+          subscripts.insert(subscript->name);
+        }
+      }
+      has = std::includes(subscripts.begin(), subscripts.end(), used.begin(), used.end());
+    });
+    return has;
+  }
+
+  FreeIterators free_;
+};
+
 void take_several(const std::map<std::string, std::set<const Expr *>> &found,
                   std::set<std::string> &several) {
   for (const auto &[key, places] : found) {
@@ -76,6 +165,11 @@ RepeatedParts::RepeatedParts(const Function &function) {
     }
     take_several(collection.reductions, reductions_);
     take_several(collection.loops, values_);
+    for (const ExprPtr &value : ValuesComputedAgain(*computation).found) {
+      if (std::string key = key_of(value).text; !key.empty()) {
+        values_.insert(std::move(key));
+      }
+    }
   }
 }
 
@@ -99,6 +193,10 @@ void RepeatedParts::find_folds(const Function &function) {
       folds_.insert(key);
     }
   }
+}
+
+bool RepeatedParts::computes_again(const Computation &computation) {
+  return !is_block_call(computation) && !ValuesComputedAgain(computation).found.empty();
 }
 
 bool RepeatedParts::is_costly(const Expr &part) {

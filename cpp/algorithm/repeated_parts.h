@@ -1,4 +1,5 @@
-// What the expressions of a function compute more than once, if only with other iterators.
+// What the expressions of a function compute more than once: in several places, if only with other
+// iterators, or in iterations of a loop that it does not depend on.
 #pragma once
 
 #include "algorithm/function.h"
@@ -16,7 +17,8 @@ public:
   /// Is this the key of a reduction that occurs more than once in a computation?
   bool has_reduction(const std::string &key) const { return reductions_.contains(key); }
   /// Is this the key of a value that is worth an element of memory, and that a computation needs
-  /// in several loops: the exponential in exp(x[i,j]) / sum(exp(x[i,k]) for k)?
+  /// in several loops, the exponential in exp(x[i,j]) / sum(exp(x[i,k]) for k), or again and again
+  /// (computes_again)?
   bool has_value(const std::string &key) const { return values_.contains(key); }
   bool has_values() const { return !values_.empty(); }
   /// Is this the key of a fold of several states (its first result) that several computations need?
@@ -25,6 +27,12 @@ public:
 
   /// Does it take much longer to compute such a value than to load it?
   static bool is_costly(const Expr &part);
+
+  /// Does it compute such a value of an element anew in each iteration of a loop that the value
+  /// does not depend on, outside of one that it does: tanh(x[i,k]) for each j in
+  ///     y[i,j] = sum(tanh(x[i,k]) * w[k,j] for k)
+  /// As many values as there are elements of x are kept instead, and no more.
+  static bool computes_again(const Computation &computation);
 
 private:
   void find_folds(const Function &function);

@@ -2,6 +2,7 @@
 // its own: a copy of what is read (copy-in), or a local computation of what is written (copy-out).
 // Both are ordinary computations placed by compute_at and store_at, so footprints, bounds and
 // legality are those of every other computation.
+#include "algorithm/element_values.h"
 #include "algorithm/reductions.h"
 #include "algorithm/rewrite.h"
 #include "mapping/command_arguments.h"
@@ -21,6 +22,7 @@ struct CacheArguments {
   std::vector<int> order;
   std::int64_t pad = 0;
   int stages = 1;
+  bool values = false; ///< what is computed from the elements is kept in their place
 };
 
 constexpr std::int64_t max_stages = 8;
@@ -65,8 +67,9 @@ std::vector<int> order_argument(const Command &command, size_t rank, const std::
 
 CacheArguments read_arguments(const MappingState &state, const Command &command) {
   const CommandArguments arguments(command);
-  arguments.expect_between(2, 7,
-                           "cache(A, j, name=\"\", memory=\"auto\", order=[], pad=0, stages=1)");
+  arguments.expect_between(2, 8,
+                           "cache(A, j, name=\"\", memory=\"auto\", order=[], pad=0, stages=1, "
+                           "keeps=\"\")");
   CacheArguments given;
   given.array = arguments.name(0, "an input or a computation");
   given.loop = arguments.name(1, "a loop");
@@ -106,6 +109,20 @@ CacheArguments read_arguments(const MappingState &state, const Command &command)
     }
     given.stages = static_cast<int>(stages);
   }
+  if (arguments.size() > 7) {
+    const std::string keeps = arguments.optional_name(7, "what is kept").value_or("elements");
+    if (keeps != "elements" && keeps != "values") {
+      refuse(command, "a buffer keeps \"elements\" or \"values\", got \"" + keeps + "\"");
+    }
+    given.values = keeps == "values";
+    if (given.values && given.array == command.computation) {
+      refuse(command,
+             "values are kept of arrays that are read; " + given.array + " is what is computed");
+    }
+    if (given.values && given.stages > 1) {
+      refuse(command, "several stages are for copies; values are computed in one");
+    }
+  }
   return given;
 }
 
@@ -128,8 +145,9 @@ void place_inside(MappingState &state, const Command &command, const CacheArgume
 
 void cache_reads(MappingState &state, const Command &command, const CacheArguments &given) {
   try {
+    const auto copied = given.values ? copy_values : copy_reads;
     state.function =
-        copy_reads(*state.function, command.computation, given.array, given.name, command.where);
+        copied(*state.function, command.computation, given.array, given.name, command.where);
   } catch (const Error &error) {
     refuse(command, error.what());
   }

@@ -58,7 +58,7 @@ const std::map<std::string, CommandTraits> &command_table() {
         .makes = 2,
         .needs_one_time = true,
         .positional = 2,
-        .keywords = {"name", "memory", "order", "pad", "stages"}}},
+        .keywords = {"name", "memory", "order", "pad", "stages", "keeps"}}},
       {"private", {.handler = private_command}},
       {"set_access", {.handler = set_access_command, .takes_map = true}},
       {"storage_fold",

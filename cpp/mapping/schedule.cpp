@@ -41,13 +41,13 @@ struct ArgumentText {
   }
 };
 
-/// What Python's method takes by keyword, and leaves out where it is the default.
-bool is_default(const Argument &argument) {
+/// What Python's method takes by this keyword, and leaves out where it is the default.
+bool is_default(const std::string &keyword, const Argument &argument) {
   const auto *text = std::get_if<std::string>(&argument);
   const auto *list = std::get_if<std::vector<std::int64_t>>(&argument);
   const auto *names = std::get_if<std::vector<std::string>>(&argument);
-  const auto *number = std::get_if<std::int64_t>(&argument); // of pad; stages=1 is never given
-  return (number != nullptr && *number == 0) ||
+  const auto *number = std::get_if<std::int64_t>(&argument);
+  return (number != nullptr && *number == (keyword == "stages" ? 1 : 0)) ||
          (text != nullptr && (text->empty() || *text == "auto")) ||
          (list != nullptr && list->empty()) || (names != nullptr && names->empty());
 }
@@ -90,7 +90,7 @@ std::string call_text(const Command &command) {
   std::string out;
   for (size_t i = 0; i < command.arguments.size(); ++i) {
     const bool has_keyword = i >= positional && i - positional < keywords.size();
-    if (has_keyword && is_default(command.arguments[i])) {
+    if (has_keyword && is_default(keywords[i - positional], command.arguments[i])) {
       continue;
     }
     out += out.empty() ? "" : ", ";

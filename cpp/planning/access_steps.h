@@ -21,6 +21,7 @@ struct Access {
   std::vector<std::optional<isl::pw_aff>> subscripts; ///< nothing where one is not affine
   std::int64_t bytes = 0;                             ///< of an element
   bool conditional = false;                           ///< whether it is read depends on a condition
+  const void *node = nullptr;                         ///< the expression, to be told from others
 
   /// How far a subscript moves from one iteration to the next: nothing where that differs.
   std::optional<std::int64_t> coefficient(size_t dimension, size_t iterator) const;

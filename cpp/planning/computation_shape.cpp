@@ -1,6 +1,7 @@
 #include "planning/computation_shape.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/element_values.h"
 #include "algorithm/existing.h"
 #include "algorithm/expression_key.h"
 #include "algorithm/predicates.h"
@@ -87,6 +88,9 @@ Shape::Shape(const Computation &computation) : space_(instance_space(computation
     }
     if (terms == nullptr || terms->op != Op::ReduceFold) {
       collect(terms != nullptr ? terms->operands.front() : value, computation.name);
+      if (terms != nullptr) {
+        find_operands(computation, terms->operands.front());
+      }
       is_associative_ = is_commutative_ = terms != nullptr && !terms->ordered;
       continue;
     }
@@ -206,37 +210,104 @@ bool Shape::is_streamed(size_t row, size_t column) const {
   });
 }
 
+void Shape::find_operands(const Computation &computation, const ExprPtr &terms) {
+  std::set<const Expr *> in_terms;
+  visit(terms, [&](const ExprPtr &node) { in_terms.insert(node.get()); });
+  std::set<const void *> in_values;
+  std::set<std::string> elsewhere; // arrays of which the rest of the expression has values, too
+  for (const ElementValue &value : element_values(computation)) {
+    const Computation &array = *value.read->producer;
+    if (!in_terms.contains(value.value.get())) {
+      elsewhere.insert(array.name);
+      continue;
+    }
+    Access access;
+    access.array = array.name;
+    access.bytes = value.value->type.bytes();
+    for (const ExprPtr &subscript : value.read->operands) {
+      access.subscripts.push_back(to_affine(subscript, {computation.name, space_.iterators}));
+    }
+    operands_.push_back({std::move(access), true, operands_.size()});
+    visit(value.value, [&](const ExprPtr &node) { in_values.insert(node.get()); });
+  }
+  if (std::any_of(operands_.begin(), operands_.end(), [&](const Operand &operand) {
+        return elsewhere.contains(operand.access.array);
+      })) {
+    operands_.clear();
+    in_values.clear();
+  }
+  for (const Access &read : reads_) {
+    if (!in_values.contains(read.node)) {
+      operands_.push_back({read, false});
+    }
+  }
+}
+
+Shape::Packable Shape::packable_of(const Operand &operand, size_t iterators, size_t column) {
+  const Access &read = operand.access;
+  const auto strided = read.strided_dimension(column);
+  Packable found;
+  found.array = read.array;
+  found.is_value = operand.is_value;
+  found.position = operand.position;
+  for (size_t d = 0; d < read.subscripts.size(); ++d) {
+    if (strided && d != *strided) {
+      found.order.push_back(static_cast<std::int64_t>(d));
+    }
+    int moving = 0;
+    for (size_t iterator = 0; iterator < iterators; ++iterator) {
+      moving += read.coefficient(d, iterator) != 0 ? 1 : 0;
+    }
+    found.is_window = found.is_window || moving > 1;
+  }
+  if (strided) {
+    found.order.push_back(static_cast<std::int64_t>(*strided));
+  }
+  for (size_t iterator = 0; iterator < iterators; ++iterator) {
+    if (read.step(iterator) != Step::None) {
+      found.along.push_back(iterator);
+    }
+  }
+  return found;
+}
+
 std::optional<Shape::Packable> Shape::packable(size_t row, size_t column) const {
   std::optional<Packable> found;
-  for (const Access &read : reads_) {
-    const auto strided = read.strided_dimension(column);
-    const bool moves = strided || read.step(column) == Step::Unit;
+  for (const Operand &operand : operands_) {
+    const Access &read = operand.access;
+    const bool moves = read.strided_dimension(column) || read.step(column) == Step::Unit;
     if (!moves || read.step(row) != Step::None) {
       continue;
     }
-    const auto same = std::count_if(reads_.begin(), reads_.end(),
-                                    [&](const Access &other) { return other.array == read.array; });
+    // Of values of one array the others are those of rows, which are kept before.
+    const auto same = std::count_if(operands_.begin(), operands_.end(), [&](const Operand &other) {
+      return other.access.array == read.array &&
+             (!operand.is_value || (other.is_value && other.access.step(column) != Step::None));
+    });
     if (found || same > 1 || read.has_border() || read.conditional) {
       return std::nullopt;
     }
-    found = Packable{read.array, {}, false, {}};
-    for (size_t d = 0; d < read.subscripts.size(); ++d) {
-      if (strided && d != *strided) {
-        found->order.push_back(static_cast<std::int64_t>(d));
-      }
-      const auto moving = std::count_if(extents_.begin(), extents_.end(),
-                                        [&, iterator = size_t{0}](const auto &) mutable {
-                                          return read.coefficient(d, iterator++) != 0;
-                                        });
-      found->is_window = found->is_window || moving > 1;
+    found = packable_of(operand, extents_.size(), column);
+  }
+  return found;
+}
+
+std::vector<Shape::Packable> Shape::row_values(size_t row, size_t column,
+                                               const std::optional<Packable> &packed) const {
+  std::vector<Packable> found;
+  std::set<std::string> others; // arrays whose first value is another one
+  for (const Operand &operand : operands_) {
+    if (!operand.is_value) {
+      continue;
     }
-    if (strided) {
-      found->order.push_back(static_cast<std::int64_t>(*strided));
-    }
-    for (size_t iterator = 0; iterator < extents_.size(); ++iterator) {
-      if (read.step(iterator) != Step::None) {
-        found->along.push_back(iterator);
-      }
+    const Access &read = operand.access;
+    const bool is_packed =
+        packed && packed->is_value && packed->array == read.array && read.step(row) == Step::None;
+    if (read.step(column) == Step::None && read.step(row) != Step::None &&
+        !others.contains(read.array)) {
+      found.push_back(packable_of(operand, extents_.size(), column));
+    } else if (!is_packed) {
+      others.insert(read.array);
     }
   }
   return found;
@@ -244,8 +315,9 @@ std::optional<Shape::Packable> Shape::packable(size_t row, size_t column) const 
 
 bool Shape::packs_all(size_t row, size_t column) const {
   const auto packed = packable(row, column);
-  return packed && std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
-           return read.array == packed->array || read.step(column) != Step::Other;
+  return packed && std::all_of(operands_.begin(), operands_.end(), [&](const Operand &operand) {
+           return (operand.access.array == packed->array && operand.is_value == packed->is_value) ||
+                  operand.access.step(column) != Step::Other;
          });
 }
 
@@ -326,6 +398,7 @@ void Shape::collect_values(const ExprPtr &node, const std::string &own, bool con
   access.array = node->producer->name;
   access.bytes = node->type.bytes();
   access.conditional = conditional;
+  access.node = node.get();
   for (const ExprPtr &index : node->operands) {
     access.subscripts.push_back(to_affine(index, {own, space_.iterators}));
   }

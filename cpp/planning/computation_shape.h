@@ -70,8 +70,15 @@ public:
     std::vector<std::int64_t> order; ///< of its dimensions, where not its own is needed
     bool is_window = false;          ///< neighbours along a dimension read common elements
     std::vector<size_t> along;       ///< the iterators with which it moves
+    bool is_value = false;           ///< something is computed from each element: that is copied
+    size_t position = 0;             ///< among the values, as they are written
   };
   std::optional<Packable> packable(size_t row, size_t column) const;
+  /// The values of elements that all columns share and rows do not, in the order in which they are
+  /// written. Something is computed for each of them. `packed`: the shared operand, if it is
+  /// copied.
+  std::vector<Packable> row_values(size_t row, size_t column,
+                                   const std::optional<Packable> &packed) const;
   /// Is the packable operand the only one that is not contiguous along `column`?
   bool packs_all(size_t row, size_t column) const;
   /// Is every read contiguous along `column`, or else along `row`, and some along `row` only?
@@ -83,6 +90,15 @@ public:
   std::int64_t shared_bytes(size_t row, size_t column, size_t term, std::int64_t lanes) const;
 
 private:
+  /// What the terms are made of: elements, and values of elements (algorithm/element_values.h),
+  /// which are counted as one operand each, whatever else they are computed from.
+  struct Operand {
+    Access access;
+    bool is_value = false;
+    size_t position = 0; ///< of a value among the others
+  };
+  void find_operands(const Computation &computation, const ExprPtr &terms);
+  static Packable packable_of(const Operand &operand, size_t iterators, size_t column);
   void collect(const ExprPtr &root, const std::string &own);
   void collect_values(const ExprPtr &node, const std::string &own, bool conditional);
   /// Of a value that leaves an element as it is unless data choose it, by conditions one within the
@@ -96,6 +112,7 @@ private:
 
   InstanceSpace space_;
   std::vector<Access> reads_;
+  std::vector<Operand> operands_; ///< of a reduction
   std::set<std::string> tested_;
   std::set<std::string> chosen_;
   std::set<const Expr *> collected_; ///< whose values were looked at

@@ -162,6 +162,10 @@ std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column
     tile.block_rows = most / tile.height * tile.height;
     tile.packed = std::move(packed);
   }
+  tile.values = shape.row_values(*row, column, tile.packed);
+  if (!tile.values.empty()) {
+    tile.block_rows = std::min(tile.block_rows, max_packed_rows / tile.height * tile.height);
+  }
   return tile;
 }
 

@@ -37,6 +37,7 @@ struct RegisterTile {
   std::optional<size_t> split;           ///< the term that is cut into blocks
   std::int64_t block_terms = 1;          ///< iterations of it in a block
   std::optional<Shape::Packable> packed; ///< the shared operand, if it is to be copied
+  std::vector<Shape::Packable> values; ///< of rows, which are computed before the columns of a tile
 };
 
 /// Few terms, whatever the parameters are?

@@ -331,9 +331,7 @@ void Tagging::tile(const RegisterTile &plan) {
   give("reorder", order);
   give("unroll", {row + "11", plan.height});
   give("vectorize", {column + "1", plan.lanes});
-  if (plan.packed) {
-    pack(*plan.packed, std::get<std::string>(level), plan.lanes);
-  }
+  pack(plan, std::get<std::string>(level));
 }
 
 /// A reduction whose results lie side by side along `column`.
@@ -400,12 +398,36 @@ void Tagging::sum_columns(size_t column, std::int64_t lanes) {
   give("vectorize", {j + "11", lanes});
 }
 
+/// The first value of an array that is not yet kept is the next one: rows and packed columns come
+/// in the order in which they are written.
+void Tagging::pack(const RegisterTile &plan, const std::string &level) {
+  if (plan.packed && !plan.packed->is_value) {
+    keep(*plan.packed, level, plan.lanes);
+  }
+  bool waits = plan.packed && plan.packed->is_value;
+  for (const Shape::Packable &value : plan.values) {
+    if (waits && plan.packed->array == value.array && plan.packed->position < value.position) {
+      keep(*plan.packed, level, plan.lanes);
+      waits = false;
+    }
+    keep(value, level, shape_.lanes());
+  }
+  if (waits) {
+    keep(*plan.packed, level, plan.lanes);
+  }
+}
+
 /// A copy whose last dimension has one vector: its accesses lie side by side, however far the
 /// rows of the array itself are apart.
-void Tagging::pack(const Shape::Packable &packed, const std::string &level, std::int64_t lanes) {
-  const std::string name = new_name(packed.array + "_cache");
+void Tagging::keep(const Shape::Packable &operand, const std::string &level, std::int64_t lanes) {
+  const std::string name = new_name(operand.array + "_cache");
   // All arguments, as who prints and replays it gives them.
-  give("cache", {packed.array, level, name, std::string("auto"), packed.order});
+  std::vector<Argument> arguments = {operand.array, level, name, std::string("auto"),
+                                     operand.order};
+  if (operand.is_value) {
+    arguments.insert(arguments.end(), {std::int64_t{0}, std::int64_t{1}, std::string("values")});
+  }
+  give("cache", std::move(arguments));
   mapping_ = mapping_.with(
       {name, "vectorize", {mapping_.time_space(name).dimensions.back().name, lanes}, {}});
 }

@@ -62,7 +62,9 @@ private:
   void tile(const RegisterTile &plan);
   void reduce(size_t column, std::int64_t lanes);
   void sum_columns(size_t column, std::int64_t lanes);
-  void pack(const Shape::Packable &packed, const std::string &level, std::int64_t lanes);
+  /// Copies what is packed, or what is computed from it; `plan`: the tile that reads it.
+  void pack(const RegisterTile &plan, const std::string &level);
+  void keep(const Shape::Packable &operand, const std::string &level, std::int64_t lanes);
 
   Mapping mapping_;
   std::string computation_;

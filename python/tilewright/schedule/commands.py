@@ -251,6 +251,7 @@ class ScheduleCommands(
         order: Sequence[int] | None = None,
         pad: int = 0,
         stages: int = 1,
+        keeps: str = "elements",
     ) -> ScheduleCommands:
         """Keeps what one iteration of loop `j` touches of an array in a packed buffer of its own.
 
@@ -297,6 +298,27 @@ class ScheduleCommands(
         iterations computes a partial result in the buffer, which is added at its end, as `rfactor`
         would.
 
+        With ``keeps="values"``, the buffer holds what the computation makes of the elements that it
+        reads, if that depends on the place of each element alone: it is computed once for an
+        iteration of `j`, not each time that the element is read.
+
+        Before::
+
+            for i0 in range(0, ceil(N / 32)):
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    for k in range(0, K):
+                        C[i] += (A[k] - m) * B[i, k]
+
+        After ``C.cache(A, "i0", keeps="values")``::
+
+            for i0 in range(0, ceil(N / 32)):
+                A_cache = empty(K)
+                for k in range(0, K):
+                    A_cache[k] = A[k] - m
+                for i1 in range(0, min(32, N - 32 * i0)):
+                    for k in range(0, K):
+                        C[i] += A_cache[k] * B[i, k]
+
         In a GPU's kernel, threads can copy what later iterations of `j` read while they work on
         this one: with `stages` buffers, iteration `j` reads number ``j % stages`` of them, and what
         iteration ``j + stages - 1`` reads is on its way into another one. They wait for each other
@@ -335,6 +357,10 @@ class ScheduleCommands(
                 that are under way while threads work. Devices from sm_80 on copy without the
                 threads' registers (cp.async); on others, and where elements change places, threads
                 load before they work and store afterwards.
+            keeps: "elements", or "values" for what is computed from them: the largest part of the
+                expression that has floating-point numbers, reads an element of the array with one
+                iterator for each dimension, and uses no other iterators. If there are several, the
+                first one as they are written. The buffer has the type of that part.
 
         Raises:
             ScheduleError: what is said in `store_at`; with several stages, when the function is
@@ -363,10 +389,11 @@ class ScheduleCommands(
             positions,
         ]
         added, copies = integer(pad, "the padding"), integer(stages, "the number of stages")
-        if added != 0 or copies != 1:
-            arguments.append(added)
-        if copies != 1:
-            arguments.append(copies)
+        kept = text(keeps, "what is kept")
+        later = [added, copies, "" if kept == "elements" else kept]
+        while later and later[-1] == (0, 1, "")[len(later) - 1]:
+            later.pop()
+        arguments += later
         self._give("cache", arguments)
         (copy,) = set(function.computations) - before
         return ComputationHandle(function, copy)

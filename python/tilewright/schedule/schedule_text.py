@@ -141,7 +141,9 @@ def _call(command: Command) -> str:
     position, names = _keywords(name)
     keywords = zip(names, arguments[position:], texts[position:], strict=False)
     texts[position:] = [
-        f"{key}={text}" for key, value, text in keywords if value not in ("", "auto", (), 0)
+        f"{key}={text}"
+        for key, value, text in keywords
+        if value not in ("", "auto", (), 1 if key == "stages" else 0)
     ] + texts[position + len(names) :]
     return f".{name}({', '.join(texts)})"
 

@@ -50,7 +50,8 @@ bool is_plain(const ExprPtr &part) {
 
 class Search {
 public:
-  explicit Search(const Computation &computation) : computation_(computation) {}
+  Search(const Computation &computation, std::string array)
+      : computation_(computation), array_(std::move(array)) {}
 
   std::vector<ElementValue> find() {
     for (const Piece &piece : computation_.pieces) {
@@ -87,7 +88,8 @@ private:
     const std::set<std::string> &used = free_.of(node);
     const auto goes_below = [](const Expr &part) { return part.kind != ExprKind::Access; };
     for (const ExprPtr &part : parents_first({node}, goes_below)) {
-      if (part->kind != ExprKind::Access || part->operands.empty()) {
+      if (part->kind != ExprKind::Access || part->operands.empty() ||
+          (!array_.empty() && part->producer->name != array_)) {
         continue;
       }
       std::vector<std::string> iterators;
@@ -114,6 +116,7 @@ private:
   }
 
   const Computation &computation_;
+  const std::string array_; ///< empty: any
   FreeIterators free_;
   std::vector<ElementValue> found_;
 };
@@ -172,17 +175,9 @@ Occurrences occurrences_of(const ElementValue &value, const Computation &reader)
 
 } // namespace
 
-std::vector<ElementValue> element_values(const Computation &computation) {
-  return is_block_call(computation) ? std::vector<ElementValue>() : Search(computation).find();
-}
-
-std::optional<ElementValue> element_value_of(const Computation &computation,
-                                             const std::string &array) {
-  std::vector<ElementValue> all = element_values(computation);
-  const auto found = std::find_if(all.begin(), all.end(), [&](const ElementValue &each) {
-    return each.read->producer->name == array;
-  });
-  return found != all.end() ? std::optional(std::move(*found)) : std::nullopt;
+std::vector<ElementValue> element_values(const Computation &computation, const std::string &array) {
+  return is_block_call(computation) ? std::vector<ElementValue>()
+                                    : Search(computation, array).find();
 }
 
 std::shared_ptr<const Function> copy_values(const Function &function, const std::string &reader,
@@ -191,24 +186,25 @@ std::shared_ptr<const Function> copy_values(const Function &function, const std:
   Copies copies;
   std::shared_ptr<Function> result = copy_function(function, copies);
   const ComputationPtr consumer = *result->find(reader);
-  const auto value = element_value_of(*consumer, array);
-  if (!value) {
+  const std::vector<ElementValue> values = element_values(*consumer, array);
+  if (values.empty()) {
     throw Error(ErrorKind::Schedule,
                 reader + " computes nothing from an element of " + array +
-                    " that depends on the place of the element alone; copy the elements "
-                    "(value=False)",
+                    " that depends on the place of the element alone; keep the elements "
+                    "(keeps=\"elements\")",
                 where);
   }
-  Occurrences occurrences = occurrences_of(*value, *consumer);
+  const ElementValue &value = values.front();
+  Occurrences occurrences = occurrences_of(value, *consumer);
   isl_set *domain = isl_set_set_tuple_name(occurrences.instances->copy(), copy.c_str());
   std::vector<ExprPtr> subscripts;
-  for (unsigned d = 0; d < value->iterators.size(); ++d) {
-    domain = isl_set_set_dim_name(domain, isl_dim_set, d, value->iterators[d].c_str());
-    subscripts.push_back(iterator(value->iterators[d]));
+  for (unsigned d = 0; d < value.iterators.size(); ++d) {
+    domain = isl_set_set_dim_name(domain, isl_dim_set, d, value.iterators[d].c_str());
+    subscripts.push_back(iterator(value.iterators[d]));
   }
   const ComputationPtr kept = declare_computation(to_text(checked(isl::manage(domain), doing)),
-                                                  value->value->type, {}, consumer->where);
-  define_piece(kept, nullptr, value->value, consumer->where);
+                                                  value.value->type, {}, consumer->where);
+  define_piece(kept, nullptr, value.value, consumer->where);
   begin_at_domain(*kept);
   for (auto &[node, read] : occurrences.nodes) {
     read = access(kept, subscripts, consumer->where);

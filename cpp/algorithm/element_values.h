@@ -8,7 +8,6 @@
 #include "algorithm/function.h"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +22,9 @@ struct ElementValue {
 /// The largest such parts, in the order in which they are written. Each has real floating-point
 /// numbers, is computed whatever data and conditions on indices say, and uses no other iterators
 /// than those by which an element in it is subscripted, each alone and once. A conversion between
-/// floating-point types alone is none.
-std::vector<ElementValue> element_values(const Computation &computation);
-
-/// The first one of an element of `array`.
-std::optional<ElementValue> element_value_of(const Computation &computation,
-                                             const std::string &array);
+/// floating-point types alone is none. `array`: only elements of this one count; empty: of any.
+std::vector<ElementValue> element_values(const Computation &computation,
+                                         const std::string &array = "");
 
 /// `reader` reads a new computation `copy` where it computed the first value of an element of
 /// `array`: copy[i, k] = A[i, k] - m[i], for the elements of which it needs the value. Everything

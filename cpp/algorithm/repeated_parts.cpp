@@ -84,7 +84,11 @@ private:
     };
     for (const ExprPtr &node : parents_first({root}, goes_below)) {
       if (node->kind == ExprKind::Reduce) {
+        // What does not need all iterators is isolated as a whole, and has those loops alone.
         std::vector<Loop> inner = loops;
+        std::erase_if(inner, [&used = free_.of(node)](const Loop &loop) {
+          return !used.contains(loop.iterator);
+        });
         for (const ReduceRange &range : node->ranges) {
           inner.push_back({range.iterator, contains_kind(range.lower, ExprKind::Access) ||
                                                contains_kind(range.upper, ExprKind::Access)});

@@ -214,27 +214,43 @@ void Shape::find_operands(const Computation &computation, const ExprPtr &terms) 
   std::set<const Expr *> in_terms;
   visit(terms, [&](const ExprPtr &node) { in_terms.insert(node.get()); });
   std::set<const void *> in_values;
-  std::set<std::string> elsewhere; // arrays of which the rest of the expression has values, too
+  std::set<std::string> elsewhere; // arrays that the rest of the expression reads, too
+  std::vector<std::set<std::string>> arrays;
   for (const ElementValue &value : element_values(computation)) {
-    const Computation &array = *value.read->producer;
+    std::set<std::string> read;
+    visit(value.value, [&](const ExprPtr &node) {
+      if (node->kind == ExprKind::Access) {
+        read.insert(node->producer->name);
+      }
+    });
     if (!in_terms.contains(value.value.get())) {
-      elsewhere.insert(array.name);
+      elsewhere.merge(read);
       continue;
     }
     Access access;
-    access.array = array.name;
+    access.array = value.read->producer->name;
     access.bytes = value.value->type.bytes();
     for (const ExprPtr &subscript : value.read->operands) {
       access.subscripts.push_back(to_affine(subscript, {computation.name, space_.iterators}));
     }
     operands_.push_back({std::move(access), true, operands_.size()});
+    arrays.push_back(std::move(read));
     visit(value.value, [&](const ExprPtr &node) { in_values.insert(node.get()); });
   }
-  if (std::any_of(operands_.begin(), operands_.end(), [&](const Operand &operand) {
-        return elsewhere.contains(operand.access.array);
-      })) {
-    operands_.clear();
-    in_values.clear();
+  // Who asks for the values of an array gets those of its elements, in the order in which they are
+  // written: none of them may be a part of another array's.
+  for (const Operand &operand : operands_) {
+    const std::string &array = operand.access.array;
+    bool is_elsewhere = elsewhere.contains(array);
+    for (size_t other = 0; other < arrays.size(); ++other) {
+      is_elsewhere =
+          is_elsewhere || (operands_[other].access.array != array && arrays[other].contains(array));
+    }
+    if (is_elsewhere) {
+      operands_.clear();
+      in_values.clear();
+      break;
+    }
   }
   for (const Access &read : reads_) {
     if (!in_values.contains(read.node)) {

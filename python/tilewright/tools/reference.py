@@ -200,6 +200,15 @@ A = tw.input("A", [N, K], tw.float32)
 C = tw.computation("C", {i: N}, tw.sum(A[i, k], over={k: K}))
 f = tw.function("f", outputs=[C], default_schedule=False)
 """
+_SHIFTED = """
+N, K = tw.params("N K")
+i, k = tw.iters("i k")
+A = tw.input("A", [K], tw.float32)
+m = tw.input("m", [], tw.float32)
+B = tw.input("B", [N, K], tw.float32)
+C = tw.computation("C", {i: N}, tw.sum((A[k] - m) * B[i, k], over={k: K}))
+f = tw.function("f", outputs=[C], default_schedule=False)
+"""
 _SLICES = """
 T, N = tw.params("T N")
 t, i = tw.iters("t i")
@@ -279,7 +288,11 @@ FURTHER: dict[str, tuple[Example, ...]] = {
     "independent": (Example(_DATA_ROWS),),
     "parallelize": (Example(_SUM),),
     "vectorize": (Example(_SUM),),
-    "cache": (Example(_ROWS, "C.split(i, 4)"), Example(_SLICES, _IN_BLOCKS)),
+    "cache": (
+        Example(_ROWS, "C.split(i, 4)"),
+        Example(_SHIFTED, "C.split(i, 32)"),
+        Example(_SLICES, _IN_BLOCKS),
+    ),
     "split": (Example(_POINTWISE),),
     "join": (Example(_POINTWISE_2D),),
     "store_in": (Example(_TRIANGLES), Example(_POINTWISE_2D)),

@@ -305,7 +305,10 @@ def draw_restructuring(
             read = [computation]
         if not read or not loops:
             return None
-        return [computation, name, [rng.choice(read), rng.choice(loops)]]
+        arguments: list[Any] = [rng.choice(read), rng.choice(loops)]
+        if rng.random() < 0.3:
+            arguments += ["", "auto", None, 0, 1, "values"]
+        return [computation, name, arguments]
     placed = [p.computation for p in model.placements if p.inside]
     if name == "store_at" and not placed and mostly:
         return draw_window(rng, model)
@@ -355,7 +358,7 @@ def draw_schedule(rng: random.Random, model: Model, computation: str) -> Command
     if rng.random() < 0.5:
         iterators = list(model.iterators[computation])
     dimensions: list[Any] = [[rng.choice((0, 0, -1, 1)), {i: 1}] for i in iterators]
-    if len(dimensions) > 1 and rng.random() < 0.4:
+    if len(dimensions) > 1 and rng.random() < 0.3:
         a, b = sorted(rng.sample(range(len(dimensions)), 2))
         dimensions[b][1][iterators[a]] = rng.choice((1, -1, 2))
     if dimensions and rng.random() < 0.15:

@@ -23,6 +23,12 @@ DATA_MUTATIONS = [
         "checked(known.subtract(holds), doing)",
         "checked(known.intersect(holds), doing)",
     ),
+    (
+        "a value of one element is kept for all whose other subscripts are the same",
+        "cpp/algorithm/element_values.cpp",
+        "if (iterators.size() == part->operands.size() && names.size() == iterators.size() &&",
+        "if (names.size() == iterators.size() &&",
+    ),
     *BLOCKS,
     *ITERATIONS,
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from fuzz.kept_values import kept_value
 from fuzz.linear import Linear, Loop, Nest, Refused, iterator
 from fuzz.order_model import OrderCommands
 from fuzz.programs import AXES, type_of
@@ -192,6 +193,9 @@ class EquationCommands(OrderCommands):
         name: str = "",
         memory: str = "auto",
         order: list[int] | None = None,
+        pad: int = 0,
+        stages: int = 1,
+        keeps: str = "elements",
     ) -> None:
         """A copy's loops run in the `order` of its memory; which memory that is changes nothing that is judged."""
         if array not in self.computations and array not in self.inputs:
@@ -207,15 +211,24 @@ class EquationCommands(OrderCommands):
         if self._taken(name):
             raise Refused("the name is taken")
         if array == c:
+            if keeps == "values":
+                raise Refused("what is computed is no value of an element that is read")
             self._cache_writes(c, loop, name)
             return
-        if not reads_of(self.computations[c], array):
-            raise Refused("not read")
-        copy_of = copied(self.computations.get(array) or self.inputs[array], name)
-        self.computations[c] = reading(self.computations[c], array, name)
+        dtype = self.types[array]
+        if keeps == "values":
+            kept = kept_value(self.computations[c], array, name, self.types)
+            if kept is None:
+                raise Refused("nothing is computed from an element alone")
+            copy_of, self.computations[c], dtype = kept
+        else:
+            if not reads_of(self.computations[c], array):
+                raise Refused("not read")
+            copy_of = copied(self.computations.get(array) or self.inputs[array], name)
+            self.computations[c] = reading(self.computations[c], array, name)
         own = copy_of["iterators"]
         by_memory = [own[d] for d in order] if order else own
-        self._add(copy_of, c, [], self.types[array])
+        self._add(copy_of, c, [], dtype)
         self.nests[name] = Nest([Loop(i, self.declared_loop(name, i)) for i in by_memory])
         self.rewritten += (("cache", c, array, name),)
         self._compute_at(name, c, loop)

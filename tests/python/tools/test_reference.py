@@ -85,6 +85,7 @@ def test_a_docstring_may_show_several_forms_of_a_command():
     entry = reference.entry("cache")
     assert [shown.command for shown in entry.further] == [
         'C.cache(C, "i0")',
+        'C.cache(A, "i0", keeps="values")',
         'C.cache(A, "t", memory="shared", stages=2)',
     ]
     assert entry.description.index("C_local = empty(4)") < entry.description.index(

@@ -1,0 +1,144 @@
+"""What `cache` with keeps="values" keeps: the values that a computation makes of the elements of an array.
+
+From the documentation of the library, on equations whose conversions are written out (`typed_values`). The elements
+are those for which the computation needs the value, found by looking at each of its own elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fuzz.isolation import Cells, Part
+from fuzz.programs import AXES, EXTERNS, type_of
+from fuzz.reductions import of_type
+from fuzz.rewriting import is_fold
+from fuzz.typed_values import (
+    decided,
+    explicit,
+    key_of,
+    mentioned,
+    nodes,
+    parts,
+    plain,
+    replaced,
+)
+
+
+class Kept(Part):
+    """A value that is computed in one place or in several, over the subscripts of the element that it is made of."""
+
+    def __init__(self, places: list[Part], iterators: list[str]) -> None:
+        first = places[0]
+        super().__init__(first.reader, first.node, iterators, True, first.types)
+        self.places = places
+
+    def cells(self, sizes: tuple[int, ...]) -> tuple[Cells, Cells]:
+        return set().union(*(place.cells(sizes)[0] for place in self.places)), set()
+
+    def strides(self) -> dict[str, tuple[Any, int]]:
+        """Its loops count its own subscripts."""
+        return {}
+
+
+def kept_value(
+    computation: dict[str, Any], array: str, name: str, types: dict[str, str]
+) -> tuple[dict[str, Any], dict[str, Any], str] | None:
+    """The computation of the values, its reader, and the type; nothing where there is no such value."""
+    dtype = types[computation["name"]]
+    pieces = [[c, explicit(of_type(v, dtype, types), types)] for c, v in computation["pieces"]]
+    one = {**computation, "pieces": pieces}
+    found = next((f for _, v in pieces for f in _values(v, one, array, types)), None)
+    if found is None:
+        return None
+    value, iterators = found
+    alike = [
+        Part(one, node, iterators, True, types)
+        for _, v in pieces
+        for node, certain in _computed(v, True, types)
+        if node is value
+        or (certain and key_of(node) == key_of(value) and mentioned(node) == mentioned(value))
+    ]
+    kept = Kept(alike, iterators).computation(name)
+    kept["pieces"] = [[None, plain(value)]]
+    reads = [(part.node, ["read", name, [[0, {i: 1}] for i in iterators]]) for part in alike]
+    made = type_of(plain(value), types).name
+    reader = {**one, "pieces": [[c, plain(replaced(v, reads))] for c, v in pieces]}
+    return kept, reader, made
+
+
+def _values(
+    value: list[Any], computation: dict[str, Any], array: str, types: dict[str, str]
+) -> Iterator[tuple[list[Any], list[str]]]:
+    """The largest ones of an array as they are written, each with the subscripts of the element."""
+    if value[0] == "only":
+        if decided(value[1], types):
+            yield from _values(value[2], computation, array, types)
+        return
+    if _computes(value, types) and _is_plain(value, computation["name"]):
+        used = set(mentioned(value))
+        for read in _reads(value):
+            iterators = _subscripts(read)
+            if read[1] == array and iterators and used <= set(iterators):
+                yield value, iterators
+                return
+    if value[0] in ("select", "if", "read", "while") or (value[0] == "reduce" and is_fold(value)):
+        return
+    for part in parts(value):
+        yield from _values(part, computation, array, types)
+
+
+def _computes(value: list[Any], types: dict[str, str]) -> bool:
+    operation = value[0]
+    if operation in ("const", "aff", "read", "reduce", "neg", "while", "less", "select"):
+        return False
+    if type_of(plain(value), types).kind not in "fV":
+        return False
+    if operation == "cast":
+        return bool(type_of(plain(value[2]), types).kind not in "fV")
+    return operation != "if" or any(node[0] == "read" for node in nodes(value[1]))
+
+
+def _is_plain(value: list[Any], own: str) -> bool:
+    return not any(
+        node[0] in ("reduce", "while", "only")
+        or (node[0] == "call" and node[1] in EXTERNS)
+        or node[:2] == ["read", own]
+        for node in nodes(value)
+    )
+
+
+def _reads(value: list[Any]) -> Iterator[list[Any]]:
+    """Those that are no subscripts of others."""
+    if value[0] == "read":
+        yield value
+        return
+    for part in parts(value):
+        yield from _reads(part)
+
+
+def _subscripts(read: list[Any]) -> list[str]:
+    """The iterators, one for each dimension, of a read that has nothing else."""
+    found: list[str] = []
+    for subscript in read[2]:
+        if callable(subscript) or not isinstance(subscript[0], int):
+            return []
+        (name, coefficient), *others = [*subscript[1].items(), ("", 0)]
+        if subscript[0] != 0 or coefficient != 1 or name in AXES or len(others) != 1:
+            return []
+        found.append(name)
+    return found if len(set(found)) == len(found) else []
+
+
+def _computed(
+    value: list[Any], certain: bool, types: dict[str, str]
+) -> Iterator[tuple[list[Any], bool]]:
+    """All nodes but those in subscripts, and whether no data decide if they are computed."""
+    yield value, certain
+    if value[0] == "read":
+        return
+    for k, part in enumerate(parts(value)):
+        by_data = value[0] in ("if", "only") and k > 0 and not decided(value[1], types)
+        yield from _computed(
+            part, certain and not by_data and not (value[0] == "while" and k == 2), types
+        )

@@ -210,7 +210,7 @@ private:
     for (const ExprPtr &node : schedulable_reductions(computation_)) {
       const bool is_all = node == computation_.pieces.front().value && !is_of_other(node);
       if (is_all || (free_.of(node).size() == computation_.rank() &&
-                     !repeated_.has_reduction(key_of(node).text) && !is_shared(node))) {
+                     !repeated_.has_reduction(key_of_part(node).text) && !is_shared(node))) {
         return node;
       }
     }

@@ -32,6 +32,9 @@ public:
       }
       if (node->kind == ExprKind::Reduce) {
         reductions[key(node)].insert(node.get());
+      } else if (node->kind == ExprKind::Fold) { // by the key that its parts are looked up with
+        reductions[has_several_states(*node) ? key_of(first_result(node)).text : key(node)].insert(
+            node->operands.front().get());
       } else if (RepeatedParts::is_costly(*node)) {
         loops[key(node)].insert(loop);
       }

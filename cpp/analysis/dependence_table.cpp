@@ -1,5 +1,7 @@
 #include "analysis/dependence_table.h"
 
+#include "mapping/compare_loops.h"
+
 namespace tilewright {
 
 namespace {
@@ -28,12 +30,7 @@ void fill(const Program &program, const Statement &source, const Statement &sink
     }
     const isl::pw_aff &first = source.loops[level];
     const isl::pw_aff &second = sink.loops[level];
-    const isl::map earlier =
-        open.intersect(isl::manage(isl_pw_aff_lt_map(first.copy(), second.copy())));
-    const isl::map later =
-        open.intersect(isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy())));
-    const isl::map same =
-        open.intersect(isl::manage(isl_pw_aff_eq_map(first.copy(), second.copy())));
+    const auto [later, earlier, same] = compare_loops(open, first, second);
     const bool concurrent = is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level]);
     row.loops.push_back(sink.loop_names[level]);
     if (!is_empty(later) || (concurrent && !is_empty(earlier))) {

@@ -1,8 +1,7 @@
 #include "analysis/happens_before.h"
 
+#include "mapping/compare_loops.h"
 #include "polyhedral/integer_value.h"
-
-#include <isl/aff.h>
 
 namespace tilewright {
 
@@ -68,16 +67,12 @@ std::vector<UnorderedPairs> not_before(const Program &program, const Statement &
     const isl::pw_aff &first = source.loops[level];
     const isl::pw_aff &second = sink.loops[level];
     const bool concurrent = is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level]);
-    const isl::map later = isl::manage(isl_pw_aff_gt_map(first.copy(), second.copy()));
-    isl::map wrong = pairs.intersect(later);
-    if (concurrent) {
-      wrong =
-          wrong.unite(pairs.intersect(isl::manage(isl_pw_aff_lt_map(first.copy(), second.copy()))));
-    }
+    const ComparedLoops by_order = compare_loops(pairs, first, second, concurrent);
+    const isl::map wrong = concurrent ? by_order.larger.unite(by_order.smaller) : by_order.larger;
     if (!is_empty(wrong)) {
       result.push_back({wrong.coalesce(), static_cast<int>(level), false, concurrent});
     }
-    pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(first.copy(), second.copy())));
+    pairs = by_order.equal;
   }
   result.push_back({pairs, static_cast<int>(depth), false, false});
   return result;
@@ -100,13 +95,14 @@ bool differ_first_at(const std::vector<size_t> &levels, const Statement &first,
       const isl::pw_aff &one = first.loops[level];
       const isl::pw_aff &other = second.loops[level];
       if (level == wanted) {
-        const isl::map less = isl::manage(isl_pw_aff_lt_map(one.copy(), other.copy()));
-        const isl::map greater = isl::manage(isl_pw_aff_gt_map(one.copy(), other.copy()));
-        if (!is_empty(pairs.intersect(less)) || (!forward && !is_empty(pairs.intersect(greater)))) {
+        const ComparedLoops by_order = compare_loops(pairs, one, other);
+        if (!is_empty(by_order.smaller) || (!forward && !is_empty(by_order.larger))) {
           return true;
         }
+        pairs = by_order.equal;
+      } else {
+        pairs = with_equal_loops(pairs, one, other);
       }
-      pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(one.copy(), other.copy())));
       if (isl_map_plain_is_empty(pairs.get()) == isl_bool_true) {
         return false; // seen without a search
       }

@@ -1,6 +1,7 @@
 #include "analysis/legality_checker.h"
 
 #include "mapping/accesses.h"
+#include "mapping/compare_loops.h"
 
 #include <algorithm>
 #include <set>
@@ -368,9 +369,8 @@ void LegalityChecker::check_private(const Statement &source, const Statement &si
     return;
   }
   for (size_t level = 0; level < levels && !violation_; ++level) {
-    const isl::map same =
-        isl::manage(isl_pw_aff_eq_map(source.loops[level].copy(), sink.loops[level].copy()));
-    const isl::map apart = checked(flow.subtract(same), "a private value");
+    const ComparedLoops by_order = compare_loops(flow, source.loops[level], sink.loops[level]);
+    const isl::map apart = checked(by_order.larger.unite(by_order.smaller), "a private value");
     if (checked(apart.is_empty(), "a private value")) {
       continue;
     }
@@ -388,10 +388,8 @@ size_t LegalityChecker::loops_together(const Statement &source, const Statement 
                                        const isl::map &flow) const {
   size_t level = 0;
   for (; level < static_cast<size_t>(program_.depth); ++level) {
-    const isl::map same =
-        isl::manage(isl_pw_aff_eq_map(source.loops[level].copy(), sink.loops[level].copy()));
     if (source.order[level] != sink.order[level] ||
-        !checked(flow.is_subset(same), "loops around a flow")) {
+        !have_equal_loops(flow, source.loops[level], sink.loops[level])) {
       break;
     }
   }
@@ -414,14 +412,12 @@ bool LegalityChecker::outside(const Statement &writer, const Statement &source,
     if (level == together) {
       break;
     }
-    const isl::map same =
-        isl::manage(isl_pw_aff_eq_map(writer.loops[level].copy(), source.loops[level].copy()));
-    if ((is_concurrent(writer.tags[level]) || is_concurrent(source.tags[level]) ||
-         is_concurrent(sink.tags[level])) &&
-        !checked(others.is_subset(same), "writes to one element")) {
+    const bool concurrent = is_concurrent(writer.tags[level]) ||
+                            is_concurrent(source.tags[level]) || is_concurrent(sink.tags[level]);
+    if (concurrent && !have_equal_loops(others, writer.loops[level], source.loops[level])) {
       return false;
     }
-    others = others.intersect(same);
+    others = with_equal_loops(others, writer.loops[level], source.loops[level]);
   }
   return false;
 }

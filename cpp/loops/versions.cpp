@@ -53,7 +53,9 @@ public:
 private:
   void add_buffer(const KernelBuffer &buffer, size_t position) {
     if (buffer.is_argument) {
-      if (position >= into_.buffers.size() || into_.buffers[position].name != buffer.name) {
+      // Arguments have the same places in both; store_in may have given an output another name.
+      if (position >= into_.buffers.size() || !into_.buffers[position].is_argument ||
+          !(into_.buffers[position].type == buffer.type)) {
         throw Error(ErrorKind::Internal, "two versions of a kernel differ in " + buffer.name);
       }
       KernelBuffer &own = into_.buffers[position];

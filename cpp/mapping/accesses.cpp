@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/instance_walk.h"
+#include "mapping/compare_loops.h"
 
 #include <optional>
 #include <utility>
@@ -190,8 +191,7 @@ isl::map defined_value(const Statement &statement) {
 isl::map flow_relation(const Statement &source, const Statement &sink, const isl::map &read) {
   isl::map pairs = defined_value(source).apply_range(read.reverse());
   for (size_t d = 0; d < source.anew; ++d) {
-    pairs = pairs.intersect(
-        isl::manage(isl_pw_aff_eq_map(source.loops[d].copy(), sink.loops[d].copy())));
+    pairs = with_equal_loops(pairs, source.loops[d], sink.loops[d]);
   }
   return checked(pairs, "a dependence");
 }

@@ -5,6 +5,7 @@
 #include "mapping/command_table.h"
 #include "mapping/written_times.h"
 
+#include <isl/aff.h>
 #include <isl/map.h>
 #include <isl/set.h>
 
@@ -40,6 +41,24 @@ isl::set scheduled_instances(const MappingState &state, const std::string &compu
   return map.copies
              ? map.copies->intersect_params(context)
              : instance_space(**state.function->find(computation)).domain.intersect_params(context);
+}
+
+isl::set instances_in_loop(const MappingState &state, const std::string &computation,
+                           const isl::pw_aff &value) {
+  const isl::set terms = scheduled_instances(state, computation);
+  const Computation &found = **state.function->find(computation);
+  const InstanceSpace space = instance_space(found);
+  const auto rank = static_cast<unsigned>(found.rank());
+  const auto reduced = static_cast<unsigned>(space.reduced);
+  if (reduced == 0 || state.time_space.at(computation).copies ||
+      checked(isl::manage(isl_pw_aff_involves_dims(value.get(), isl_dim_in, rank, reduced)),
+              "the instances of a loop")) {
+    return terms;
+  }
+  isl_set *elements = isl_set_add_dims(found.domain.copy(), isl_dim_set, reduced);
+  elements = isl_set_set_tuple_id(elements, terms.tuple_id().release());
+  return checked(isl::manage(elements).intersect_params(state.function->context),
+                 "the instances of a loop");
 }
 
 CopiedTimes copied_times(const isl::map &times, const isl::set &instances) {

@@ -14,6 +14,11 @@ namespace tilewright {
 /// one-to-many map copies them, their copies.
 isl::set scheduled_instances(const MappingState &state, const std::string &computation);
 
+/// What a loop of this value runs over: the instances above, and where the value does not depend on
+/// the terms of a reduction, also the elements that have none, which are initialised in it.
+isl::set instances_in_loop(const MappingState &state, const std::string &computation,
+                           const isl::pw_aff &value);
+
 /// The loops of a one-to-many map, as functions of the copies of instances.
 struct CopiedTimes {
   isl::set copies; ///< as TimeSpaceMap has them

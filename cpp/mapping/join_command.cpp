@@ -198,7 +198,9 @@ void join_command(MappingState &state, const Command &command) {
   const LoopDimension inner = map.dimensions[second.first];
   const LoopTag tag = tag_of_both(outer, inner, command);
   require_same_kind(state, command, outer, inner);
-  const isl::set instances = scheduled_instances(state, command.computation);
+  // Neither loop is over terms, or both are (above), so these are the instances of the one and the
+  // other.
+  const isl::set instances = instances_in_loop(state, command.computation, outer.value);
   isl::pw_aff value;
   std::int64_t extent = 0;
   if (first.count == 1 && second.count == 1) {

@@ -14,7 +14,7 @@ std::int64_t constant_extent(const MappingState &state, const Command &command,
   if (loop.extent > 0) {
     return loop.extent;
   }
-  const isl::set domain = scheduled_instances(state, command.computation);
+  const isl::set domain = instances_in_loop(state, command.computation, loop.value);
   const isl::set values =
       checked(domain.apply(loop.value.as_map()).project_out_all_params(), "extent of a loop");
   if (checked(values.is_empty(), "extent of a loop")) {

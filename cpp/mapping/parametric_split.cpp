@@ -119,7 +119,7 @@ isl::pw_aff by_block(const std::vector<isl::pw_aff> &starts, const isl::pw_aff &
 std::optional<std::pair<LoopDimension, LoopDimension>>
 stripmined_by_parameters(const MappingState &state, const Command &command,
                          const LoopDimension &loop, const std::string &text, std::int64_t &number) {
-  const isl::set instances = scheduled_instances(state, command.computation);
+  const isl::set instances = instances_in_loop(state, command.computation, loop.value);
   const isl::pw_aff size = read_size(state, command, text, instances);
   const isl::pw_aff here = checked(size.intersect_params(state.function->context), doing);
   const isl::val least = isl::manage(isl_pw_aff_min_val(here.copy()));

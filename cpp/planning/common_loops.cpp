@@ -1,5 +1,6 @@
 #include "planning/common_loops.h"
 
+#include "mapping/compare_loops.h"
 #include "mapping/program.h"
 #include "planning/auto/flow_graph.h"
 
@@ -70,13 +71,12 @@ OrderedFlow ordered_flow(const Mapping &mapping, const FlowGraph::Edge &edge) {
   for (size_t level = 0; level < loops; ++level) {
     const isl::pw_aff &one = first[level].value;
     const isl::pw_aff &other = second[level].value;
-    const isl::map backwards =
-        pairs.intersect(isl::manage(isl_pw_aff_gt_map(one.copy(), other.copy())));
-    if (!checked(backwards.is_empty(), doing)) {
+    const ComparedLoops by_order = compare_loops(pairs, one, other, false);
+    if (!checked(by_order.larger.is_empty(), doing)) {
       flow.forward = level;
       break;
     }
-    pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(one.copy(), other.copy())));
+    pairs = by_order.equal;
     flow.together.push_back(!checked(pairs.is_empty(), doing));
     if (!flow.together.back()) {
       break; // all of it goes forward, whatever is inside

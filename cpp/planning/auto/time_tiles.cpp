@@ -165,6 +165,13 @@ public:
     for (const std::string &name : in_order()) {
       members_.push_back(*member_of(**before_.mapping.function().find(name), band_, tiled_));
     }
+    for (const Member &member : members_) {
+      if (!has_neighbours(member)) {
+        decisions_.push_back({about_, "the loops are not tiled in time, since those of " +
+                                          member.name + " are not neighbours"});
+        return std::nullopt;
+      }
+    }
     const std::vector<TileSize> &sizes = is_inner_tiled() ? line_sizes
                                          : tiled_ > 2     ? volume_sizes
                                                           : plane_sizes;
@@ -261,12 +268,33 @@ private:
     return first;
   }
 
-  /// The loops of the band in place of the declared ones.
+  /// Where the loops of a member, in the order of the band, stand in its nest: isl's scheduler may
+  /// have put them into another order than the declared one (a recurrence).
+  std::vector<size_t> positions_of(const Member &member) const {
+    const auto &loops = before_.mapping.state().time_space.at(member.name).dimensions;
+    std::vector<size_t> positions;
+    for (size_t d = 0; d < member.order.size(); ++d) {
+      positions.push_back(static_cast<size_t>(
+          std::find_if(loops.begin(), loops.end(),
+                       [&](const LoopDimension &loop) { return loop.name == member.loop(d); }) -
+          loops.begin()));
+    }
+    return positions;
+  }
+
+  bool has_neighbours(const Member &member) const {
+    std::vector<size_t> positions = positions_of(member);
+    std::sort(positions.begin(), positions.end());
+    return positions.back() - positions.front() + 1 == positions.size();
+  }
+
+  /// The loops of the band in place of the present ones.
   void append_skews(const Member &member, std::vector<Command> &commands) const {
     const auto give = [&](const std::string &name, std::vector<Argument> arguments) {
       commands.push_back(command(member.name, name, std::move(arguments)));
     };
-    if (!std::is_sorted(member.order.begin(), member.order.end())) {
+    const std::vector<size_t> positions = positions_of(member);
+    if (!std::is_sorted(positions.begin(), positions.end())) {
       std::vector<Argument> loops;
       for (size_t d = 0; d < member.order.size(); ++d) {
         loops.emplace_back(member.loop(d));

@@ -1,4 +1,4 @@
-"""Breaks of join, and of what the checker knows of joined loops (mutations.py)."""
+"""Breaks of join and of blocks of a part of a size, and of what the checker knows of such loops (mutations.py)."""
 
 #: What is broken, the file, the text there and the text instead.
 JOINS = [
@@ -25,5 +25,11 @@ JOINS = [
         "cpp/mapping/joined_dimensions.cpp",
         'if (!checked(checked(product, "bounds of loops").is_subset(here), "bounds of loops")) {',
         "if (false) {",
+    ),
+    (
+        "a part of a size never comes before an earlier one",
+        "cpp/mapping/compare_loops.cpp",
+        "found.larger = found.larger.unite(larger);",
+        "",
     ),
 ]

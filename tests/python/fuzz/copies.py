@@ -28,10 +28,10 @@ class JudgesCopies:
         statement.threads = positions(tags, ("parallel",))
         at = places([*base.names, "z"], 0, self.space.sizes)
         bounds = compiled(f"range({low.source(at)},{high.source(at)}+1)")
-        parts = [
-            str(part) for d in range(len(loops)) for part in (statics[d], loops[d].value.source(at))
-        ]
-        parts += [str(statics[len(loops)]), *["0"] * (self.width - 2 * len(loops) - 1)]
+        parts = []
+        for level, static in enumerate(statics):  # of the longest map of all, not only of this one
+            parts += [str(static), loops[level].value.source(at) if level < len(loops) else "0"]
+        parts += ["0"] * (self.width - len(parts))
         make = compiled(f"({','.join(parts)})")
         statement.copied, statement.anew = True, 0
         statement.rows, statement.cells, statement.reads, statement.keys = [], [], [], []

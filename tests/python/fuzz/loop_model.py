@@ -177,7 +177,10 @@ class LoopCommands(MappingState):
         """`names` are those that the map gives, "" where it gives none; `copies` are the bounds of its dimension z."""
         if copies and self.reduced[c]:
             raise Refused("terms that are added several times")
-        given = [""] * len(dimensions) if names is None else names
+        given = [""] * len(dimensions) if names is None else list(names)
+        for position, value in enumerate(dimensions):  # a loop over an iterator has its name
+            plain = [i for i in self.iterators[c] if value == [0, {i: 1}] and i not in given]
+            given[position] = given[position] or "".join(plain)
         loops = [
             Loop(name or f"t{position}", time(value))
             for position, (name, value) in enumerate(zip(given, dimensions, strict=True))

@@ -29,6 +29,7 @@ from fuzz.fold_mutations import FOLD_MUTATIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
+COMPARE = "cpp/mapping/compare_loops.cpp"
 CHECKER = "cpp/analysis/legality_checker.cpp"
 TERMS = "cpp/analysis/legality_reductions.cpp"
 UNCHANGED = "cpp/analysis/unchanged.cpp"
@@ -106,15 +107,15 @@ MUTATIONS = [
     ),
     Mutation(
         "equal loop values count as out of order",
-        ORDER,
-        "isl::map later = isl::manage(isl_pw_aff_gt_map(",
-        "isl::map later = isl::manage(isl_pw_aff_ge_map(",
+        COMPARE,
+        "isl_pw_aff_gt_map",
+        "isl_pw_aff_ge_map",
     ),
     Mutation(
         "loops are compared the wrong way round",
-        ORDER,
-        "isl::map later = isl::manage(isl_pw_aff_gt_map(",
-        "isl::map later = isl::manage(isl_pw_aff_lt_map(",
+        COMPARE,
+        "isl_pw_aff_gt_map",
+        "isl_pw_aff_lt_map",
     ),
     Mutation(
         "a shared static position counts as before",
@@ -143,8 +144,8 @@ MUTATIONS = [
     Mutation(
         "outer loops do not decide before inner ones",
         ORDER,
-        "pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(first.copy(), second.copy())));",
-        "",
+        "pairs = by_order.equal; } result",
+        "} result",
     ),
     Mutation(
         "races of reductions are not looked for",
@@ -229,13 +230,13 @@ MUTATIONS = [
     Mutation(
         "concurrent loops are forgotten where other writes are in other iterations",
         CHECKER,
-        'is_concurrent(sink.tags[level])) && !checked(others.is_subset(same), "writes to one element")',
-        "is_concurrent(sink.tags[level])) && others.is_null()",
+        "if (concurrent && !have_equal_loops(others,",
+        "if (concurrent && others.is_null() && !have_equal_loops(others,",
     ),
     Mutation(
         "other writes in the same iteration are forgotten",
         CHECKER,
-        "others = others.intersect(same);",
+        "others = with_equal_loops(others, writer.loops[level], source.loops[level]);",
         "others = others.subtract(others);",
     ),
     Mutation(
@@ -272,14 +273,14 @@ MUTATIONS = [
     Mutation(
         "with new tags only later writes matter",
         ORDER,
-        "(!forward && !is_empty(pairs.intersect(greater)))",
-        "(forward && !is_empty(pairs.intersect(greater)))",
+        "(!forward && !is_empty(by_order.larger))",
+        "(forward && !is_empty(by_order.larger))",
     ),
     Mutation(
         "with new tags nothing matters but the first new loop's own iterations",
         ORDER,
-        "pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(one.copy(), other.copy())));",
-        "",
+        "pairs = by_order.equal; } else { pairs = with_equal_loops(pairs, one, other); }",
+        "}",
     ),
     Mutation(
         "with new tags the writes among each other are forgotten",

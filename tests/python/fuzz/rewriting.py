@@ -7,6 +7,7 @@ partial results of a reduction) are objects that are called with an environment.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -150,7 +151,18 @@ def substituted(value: list[Any], names: dict[str, Any]) -> list[Any]:
         subscripts = [s if is_computed(s) else with_names(s, names) for s in result[2]]
         return ["read", result[1], subscripts]
     if operation == "select":
-        return ["select", [with_names(c, names) for c in result[1]], *result[2:]]
+        conditions = [with_names(c, names) for c in result[1]]
+        computed = [c[1] for c in conditions if is_computed(c)]
+        if (
+            computed
+        ):  # a view at computed subscripts: data decide, and which of them do is all that is judged
+            return [
+                "choose",
+                functools.reduce(lambda a, b: ["add", a, b], computed),
+                ["const", 0],
+                *result[2:],
+            ]
+        return ["select", conditions, *result[2:]]
     if operation == "reduce":
         _, op, ranges, where, body = result
         bounds = [

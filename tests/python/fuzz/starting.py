@@ -73,7 +73,7 @@ def disagreement(judge: Judge, statements: list[dict[str, Any]]) -> str | None:
             flat = own.times[row]
             if role not in BESIDE and time[1::2] != flat[1 : len(time) : 2]:
                 return f"{name}{instance} ({role}) runs at {time}, not at {flat}"
-            if own.anew < own.replicas:
+            if own.anew < own.replicas and not own.copied:
                 windows[name][own.keys[row]] = (buffer, tuple(element))
             elif (buffer, element) != elements[row]:
                 return f"{name}{instance} ({role}) is at {buffer}{element}, not {elements[row]}"

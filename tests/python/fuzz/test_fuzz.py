@@ -162,6 +162,8 @@ JUDGED = [
     ([["A", "interchange", ["i", "j"]]], False),
     ([["A", "reverse", ["i"]]], False),
     ([["A", "tile", ["i", "j", 2, 2]]], False),
+    ([["A", "split", ["j", ["N", 3, 4]]]], True),
+    ([["A", "split", ["j", ["N", 3, 4]]], ["A", "reorder", ["j0", "i", "j1"]]], False),
     ([["A", "skew", ["i", "j", 1]], ["A", "tile", ["i", "j", 2, 2]]], True),
     ([["A", "skew", ["i", "j", 1]], ["A", "interchange", ["i", "j"]]], True),
     ([["A", "vectorize", ["j", 2]]], True),

@@ -477,3 +477,20 @@ def test_numbers_alone_are_wide():
     )
     assert count.dtype == tw.int64
     assert mean.dtype == tw.float64  # as float32 / int64 is in NumPy
+
+
+def test_a_fold_written_twice_is_computed_once():
+    x = tw.input("x", [K], tw.float64)
+
+    def difference():
+        return tw.fold(lambda s: x[k] - s, 0.5, over={k: K})
+
+    def moments():
+        start = (0.0, 0.0)
+        return tw.fold(lambda n, m, v: (n + 1, m + n * v), start, x[k], over={k: K})
+
+    values = np.arange(5) / 4
+    for value in (difference() / (difference() + 3), moments()[1] - moments()[0] / moments()[1]):
+        f = tw.function("f", outputs=[tw.computation("C", {}, value)])
+        assert str(f.loops).count("for k in") == 1
+        assert f(values) == f.evaluate(values)

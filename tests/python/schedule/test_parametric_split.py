@@ -245,3 +245,30 @@ def test_the_layers_show_every_block():
         "i0 = (0 if 2i < N, 1 if 2i >= N) and i1 = (i if 2i < N, i - floor((1 + N)/2) if 2i >= N)"
     )
     assert defined in str(f.layers), f.layers
+
+
+def test_elements_without_terms_are_in_blocks_of_their_size():
+    """C[N] has no term, and is nevertheless set to 0 in a block of its own if N is even."""
+    n = tw.param("N")
+    a = tw.input("A", [n], tw.int64)
+    c = tw.computation("C", {i: n + 1}, tw.sum(a[k], over={k: n}, where=i + k < n))
+    f = tw.function("f", outputs=[c])
+    c.split(i, "(N + 1) // 2")
+    starts = {}
+    for statement in tw._core.statements_at(f, {"N": 4}):
+        if statement["role"] == "initialise":
+            starts = {instance[0]: time[1] for instance, time in statement["times"]}
+    assert starts == {0: 0, 1: 0, 2: 1, 3: 1, 4: 2}
+    assert f(np.arange(1, 5)).tolist() == [10, 6, 3, 1, 0]
+
+
+def test_eighths_are_cached():
+    """Each pair of blocks is compared only where the analysis has pairs of instances in them."""
+    n, m = tw.params("N M")
+    a, b = tw.input("A", [n, m], tw.int64), tw.input("B", [m, n], tw.int64)
+    c = tw.computation("C", {i: n, j: n}, tw.sum(a[i, k] * b[k, j], over={k: m}))
+    f = tw.function("f", outputs=[c])
+    c.split(i, "N // 8").parallelize("i0").cache(b, "i0")
+    for size in (3, 16, 23, 40):
+        x, y = integers((size, 5)).astype(np.int64), integers((5, size)).astype(np.int64)
+        assert np.array_equal(f(x, y), x @ y)

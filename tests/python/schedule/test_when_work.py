@@ -188,3 +188,15 @@ def test_refusals() -> None:
         f["C"].store_in("A[i]")
     f.when_work(0)
     f["C"].store_in("A[i]")
+
+
+def test_an_output_in_a_buffer_of_another_name():
+    n = tw.param("N")
+    i = tw.iter("i")
+    x = tw.input("x", [n], tw.int32)
+    c = tw.computation("C", {i: n}, x[i] + 1)
+    f = tw.function("f", outputs=[c])
+    f.when_work(2000, threads=100)
+    c.store_in("other[i]").parallelize(i)
+    for size in (0, 5, 4000):
+        assert f(np.arange(size, dtype=np.int32)).tolist() == list(range(1, size + 1))

@@ -75,21 +75,41 @@ public:
     isl::union_map all = isl::union_map::empty(isl_context());
     for (const Access &a : first) {
       for (const Access &b : second) {
-        const isl::map shared = checked(a.element.apply_range(b.element.reverse()), doing);
-        if (checked(shared.is_empty(), doing)) {
-          continue;
+        const isl::map earlier = pairs(a, b);
+        if (!checked(earlier.is_empty(), doing)) {
+          all = all.unite(earlier.coalesce());
         }
-        const isl::map earlier = isl::manage(
-            isl_map_lex_lt_map(times_.at(a.statement).copy(), times_.at(b.statement).copy()));
-        all = all.unite(checked(shared.intersect(earlier), doing).coalesce());
       }
     }
     return simple(all);
   }
 
+  isl::map pairs(const Access &first, const Access &second) const {
+    const isl::map shared = checked(first.element.apply_range(second.element.reverse()), doing);
+    if (checked(shared.is_empty(), doing)) {
+      return shared;
+    }
+    const isl::map earlier = isl::manage(
+        isl_map_lex_lt_map(times_.at(first.statement).copy(), times_.at(second.statement).copy()));
+    return checked(shared.intersect(earlier), doing);
+  }
+
 private:
   std::map<const Statement *, isl::map> times_;
 };
+
+std::map<size_t, Accesses> accesses_by_buffer(const Program &program) {
+  std::map<size_t, Accesses> accesses;
+  for (const Statement &statement : program.statements) {
+    accesses[statement.buffer].writes.push_back(
+        {&statement, written_element(program, statement).intersect_domain(statement.domain)});
+    for (const ReadAccess &read : read_accesses(statement)) {
+      accesses[program.places.at(read.producer->name).buffer].reads.push_back(
+          {&statement, read_element(program, statement, read)});
+    }
+  }
+  return accesses;
+}
 
 } // namespace
 
@@ -112,15 +132,7 @@ ProgramRelations program_relations(const Program &program, const std::string &co
 }
 
 std::vector<StorageDependences> storage_dependences(const Program &program) {
-  std::map<size_t, Accesses> accesses;
-  for (const Statement &statement : program.statements) {
-    accesses[statement.buffer].writes.push_back(
-        {&statement, written_element(program, statement).intersect_domain(statement.domain)});
-    for (const ReadAccess &read : read_accesses(statement)) {
-      accesses[program.places.at(read.producer->name).buffer].reads.push_back(
-          {&statement, read_element(program, statement, read)});
-    }
-  }
+  const std::map<size_t, Accesses> accesses = accesses_by_buffer(program);
   const StorageSearch search(program);
   std::vector<StorageDependences> all;
   for (const auto &[buffer, of_buffer] : accesses) {
@@ -131,6 +143,24 @@ std::vector<StorageDependences> storage_dependences(const Program &program) {
     const auto has = [](const isl::union_map &pairs) { return !checked(pairs.is_empty(), doing); };
     if (has(found.anti) || has(found.output) || has(found.input)) {
       all.push_back(std::move(found));
+    }
+  }
+  return all;
+}
+
+std::vector<Overwriting> overwriting_pairs(const Program &program) {
+  const StorageSearch search(program);
+  std::vector<Overwriting> all;
+  for (const auto &[buffer, of_buffer] : accesses_by_buffer(program)) {
+    for (const std::vector<Access> *before : {&of_buffer.reads, &of_buffer.writes}) {
+      for (const Access &first : *before) {
+        for (const Access &second : of_buffer.writes) {
+          isl::map pairs = search.pairs(first, second);
+          if (!checked(pairs.is_empty(), doing)) {
+            all.push_back({first.statement, second.statement, std::move(pairs)});
+          }
+        }
+      }
     }
   }
   return all;

@@ -33,4 +33,15 @@ struct StorageDependences {
 /// Of each buffer that has some.
 std::vector<StorageDependences> storage_dependences(const Program &program);
 
+/// The pairs of two statements' instances of which the second one overwrites what the first one
+/// reads or writes.
+struct Overwriting {
+  const Statement *first;
+  const Statement *second;
+  isl::map pairs;
+};
+
+/// Of all statements, in the order of the times.
+std::vector<Overwriting> overwriting_pairs(const Program &program);
+
 } // namespace tilewright

@@ -43,6 +43,10 @@ FoundParts better_nests(const KernelFunction &function) {
   return parts_of(analyse_unlocked([&] { return find_better_nests(function.scheduled()); }));
 }
 
+FoundParts gpu_nests(const KernelFunction &function) {
+  return parts_of(analyse_unlocked([&] { return find_gpu_nests(function.scheduled()); }));
+}
+
 /// (computations, permutable, coincident loops) of each outermost band that isl's scheduler finds.
 std::vector<std::tuple<std::vector<std::string>, bool, std::vector<bool>>>
 bands_of(const KernelFunction &function) {
@@ -76,6 +80,9 @@ void bind_automatic(py::module_ &module) {
   module.def("better_nests", &better_nests, py::arg("function"),
              "What the planner finds within the order that a function has: the commands that it "
              "has, the planner's behind them, and its decisions.");
+  module.def(
+      "gpu_nests", &gpu_nests, py::arg("function"),
+      "The same as kernels for a GPU: its commands replace the order that the function has.");
   module.def(
       "may_have_time_tiles",
       [](const KernelFunction &function) {

@@ -145,10 +145,31 @@ bool may_wrap(Op op, const Value &a, const Value &b) {
 
 bool is_index(const ValuePtr &value) { return is_index_tree(value) && !may_wrap(*value); }
 
-bool same_element(const ValuePtr &a, const ValuePtr &b) {
-  if (same_value(a, b)) {
-    return true;
+namespace {
+
+std::optional<Linear> difference_of(const ValuePtr &x, const ValuePtr &y) {
+  const auto left = linear_of(x);
+  const auto right = linear_of(y);
+  return left && right ? combine(*left, *right, -1) : std::nullopt;
+}
+
+/// Appends what a condition says is zero: x - y of a conjunction's x == y.
+void add_zeros(const ValuePtr &condition, std::vector<Linear> &zeros) {
+  const auto *binary = as<Binary>(condition);
+  if (binary != nullptr && binary->op == Op::And) {
+    add_zeros(binary->left(), zeros);
+    add_zeros(binary->right(), zeros);
+  } else if (binary != nullptr && binary->op == Op::Eq && is_index(binary->left()) &&
+             is_index(binary->right())) {
+    if (auto zero = difference_of(binary->left(), binary->right())) {
+      zeros.push_back(std::move(*zero));
+    }
   }
+}
+
+bool is_zero(const Linear &form) { return form.is_constant() && form.constant == 0; }
+
+bool same_element(const ValuePtr &a, const ValuePtr &b, const std::vector<Linear> &zeros) {
   const auto *first = as<Load>(a);
   const auto *second = as<Load>(b);
   if (first == nullptr || second == nullptr || first->buffer != second->buffer ||
@@ -156,16 +177,39 @@ bool same_element(const ValuePtr &a, const ValuePtr &b) {
     return false;
   }
   return std::equal(first->operands.begin(), first->operands.end(), second->operands.begin(),
-                    second->operands.end(), [](const ValuePtr &x, const ValuePtr &y) {
+                    second->operands.end(), [&](const ValuePtr &x, const ValuePtr &y) {
                       if (same_value(x, y)) {
                         return true;
                       }
-                      const auto left = linear_of(x);
-                      const auto right = linear_of(y);
-                      const auto difference =
-                          left && right ? combine(*left, *right, -1) : std::nullopt;
-                      return difference && difference->is_constant() && difference->constant == 0;
+                      const auto difference = difference_of(x, y);
+                      const auto is_moved = [&](const Linear &zero, std::int64_t factor) {
+                        const auto rest = combine(*difference, zero, factor);
+                        return rest && is_zero(*rest);
+                      };
+                      return difference &&
+                             (is_zero(*difference) ||
+                              std::any_of(zeros.begin(), zeros.end(), [&](const Linear &zero) {
+                                return is_moved(zero, 1) || is_moved(zero, -1);
+                              }));
                     });
+}
+
+} // namespace
+
+bool same_element(const ValuePtr &a, const ValuePtr &b) {
+  return same_value(a, b) || same_element(a, b, {});
+}
+
+bool same_element_if(const ValuePtr &condition, const ValuePtr &a, const ValuePtr &b) {
+  if (same_value(a, b)) {
+    return true;
+  }
+  if (!is<Load>(a) || !is<Load>(b)) {
+    return false;
+  }
+  std::vector<Linear> zeros;
+  add_zeros(condition, zeros);
+  return same_element(a, b, zeros);
 }
 
 std::optional<Linear> combine(const Linear &a, const Linear &b, std::int64_t factor) {

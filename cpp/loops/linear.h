@@ -39,6 +39,9 @@ ValuePtr value_of(const Linear &linear);
 /// Whether two values are the same, or read the same element at subscripts that are written
 /// differently.
 bool same_element(const ValuePtr &a, const ValuePtr &b);
+/// The same where a condition holds, which may say that subscripts are equal: A[0] and A[i] of
+/// i == 0.
+bool same_element_if(const ValuePtr &condition, const ValuePtr &a, const ValuePtr &b);
 
 /// Inclusive bounds; nothing where there is none known.
 struct Interval {

@@ -2,6 +2,7 @@
 
 #include "planning/auto/auto_schedule.h"
 #include "planning/auto/program_order.h"
+#include "planning/gpu/gpu_nests.h"
 #include "runtime/cpu.h"
 #include "scheduling/legal_schedules.h"
 
@@ -89,18 +90,33 @@ bool may_have_time_tiles(const ScheduledFunction &function) {
   return may_have_time_tiles(declared);
 }
 
-FoundSchedule find_better_nests(const ScheduledFunction &function) {
-  function.require_no_transaction();
-  const OperationLimit limit(automatic_limit);
+namespace {
+
+/// What a planner makes of the order that the function has.
+FoundSchedule found_behind(const ScheduledFunction &function, AutoSchedule planned) {
   FoundSchedule found;
   found.kept = function.commands();
-  AutoSchedule planned = with_better_nests(
-      function.mapping(), has_wide_registers(function.options()), function.legal_program());
   const std::vector<Command> &all = planned.mapping.schedule().commands;
   found.commands.assign(all.begin() + static_cast<std::ptrdiff_t>(found.kept.size()), all.end());
   found.decisions = std::move(planned.decisions);
   remember_legal(function, found, planned.mapping);
   return found;
+}
+
+} // namespace
+
+FoundSchedule find_better_nests(const ScheduledFunction &function) {
+  function.require_no_transaction();
+  const OperationLimit limit(automatic_limit);
+  return found_behind(function,
+                      with_better_nests(function.mapping(), has_wide_registers(function.options()),
+                                        function.legal_program()));
+}
+
+FoundSchedule find_gpu_nests(const ScheduledFunction &function) {
+  function.require_no_transaction();
+  const OperationLimit limit(automatic_limit);
+  return found_behind(function, with_gpu_nests(function.mapping(), function.legal_program()));
 }
 
 std::string automatic_key(const ScheduledFunction &function) {

@@ -28,6 +28,9 @@ bool may_have_time_tiles(const ScheduledFunction &function);
 /// (planning/auto/program_order.h): commands behind those that it has, which all stay.
 FoundSchedule find_better_nests(const ScheduledFunction &function);
 
+/// The same as kernels for a GPU (planning/gpu/gpu_nests.h).
+FoundSchedule find_gpu_nests(const ScheduledFunction &function);
+
 /// Of the function's commands, those that stay.
 std::vector<Command> facts_of(const ScheduledFunction &function);
 

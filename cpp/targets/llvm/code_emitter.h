@@ -57,6 +57,9 @@ protected:
   virtual void report(const Failure &failure) = 0;
   /// Before the branch of a check: `wrong` where it fails.
   virtual void note_check(const RuntimeCheck & /*check*/, llvm::Value * /*wrong*/) {}
+  /// Both sides may be computed: the lowering writes a branch where a side reads outside of an
+  /// array without its guard.
+  virtual Term select(const Select &value); // values.cpp
   /// Notes in the frame what a condition that holds says of addresses.
   virtual void assume_aligned(const Value & /*condition*/) {}
   /// What is known of an element's address from the buffer's and from the sums that its subscripts
@@ -209,7 +212,6 @@ private:
   Term variable(const Variable &value);
   Term binary(const Binary &value);
   Term call(const Value &value, Op op);
-  Term select(const Select &value);
   Term ramp(const Ramp &value);
   Term reduce(const Reduce &value);
   llvm::Value *lane_test(const Binary &value);

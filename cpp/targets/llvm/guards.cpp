@@ -7,6 +7,7 @@
 #include "targets/llvm/thread_emitter.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 namespace tilewright {
@@ -100,6 +101,45 @@ Term ThreadEmitter::load(const Load &value, llvm::Value *mask) {
     return either;
   };
   return {or_zero(loaded.re), or_zero(loaded.im)};
+}
+
+Term ThreadEmitter::select(const Select &value) {
+  bool reads = false;
+  bool works_together = false;
+  for (const ValuePtr *side : {&value.then(), &value.otherwise()}) {
+    visit_value(*side, [&](const Value &part) {
+      reads = reads || is<Load>(part);
+      works_together = works_together || is<Shuffle>(part) || is<Mma>(part) || is<Matrices>(part);
+    });
+  }
+  if (!is_watched_ || !reads || works_together || value.type.lanes > 1) {
+    return CodeEmitter::select(value);
+  }
+  llvm::Value *condition = scalar(*value.condition());
+  const std::array<ValuePtr, 2> sides = {value.then(), value.otherwise()};
+  std::array<Term, 2> terms;
+  std::array<llvm::BasicBlock *, 2> blocks = {new_block("chosen"), new_block("otherwise")};
+  llvm::BasicBlock *after = new_block("on");
+  builder_.CreateCondBr(condition, blocks[0], blocks[1]);
+  for (size_t s = 0; s < sides.size(); ++s) {
+    builder_.SetInsertPoint(blocks[s]);
+    const auto known = frame_.known;
+    terms[s] = operand(*sides[s], value.type);
+    frame_.known = known;
+    blocks[s] = builder_.GetInsertBlock();
+    builder_.CreateBr(after);
+  }
+  builder_.SetInsertPoint(after);
+  const auto either = [&](llvm::Value *Term::*part) -> llvm::Value * {
+    if (terms[0].*part == nullptr) {
+      return nullptr;
+    }
+    llvm::PHINode *merged = builder_.CreatePHI((terms[0].*part)->getType(), 2);
+    merged->addIncoming(terms[0].*part, blocks[0]);
+    merged->addIncoming(terms[1].*part, blocks[1]);
+    return merged;
+  };
+  return {either(&Term::re), either(&Term::im)};
 }
 
 void ThreadEmitter::write(const ElementChange &statement) {

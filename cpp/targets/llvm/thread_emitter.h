@@ -4,6 +4,7 @@
 #pragma once
 
 #include "targets/llvm/code_emitter.h"
+#include "targets/llvm/device_code.h"
 
 #include <cstdint>
 #include <map>
@@ -32,7 +33,8 @@ class ThreadEmitter final : public CodeEmitter {
 public:
   ThreadEmitter(const Kernel &kernel, llvm::Module &module, const EmitOptions &options,
                 MathTarget target)
-      : CodeEmitter(kernel, module, options, target, true) {}
+      : CodeEmitter(kernel, module, options, target, true),
+        is_watched_(options.threads != nullptr && options.threads->is_on_host()) {}
 
   /// The function of one thread of `launch`.
   Launched emit_thread(const Launch &launch, const LaunchArguments &arguments,
@@ -53,6 +55,10 @@ private:
   void barrier();
   llvm::Value *gpu_index(std::int64_t axis);
   Term shuffle(const Value &value, std::int64_t mask);
+
+  /// Of what is watched, the chosen side alone: what the other one would read decides nothing, so
+  /// nobody has to wait before writing it.
+  Term select(const Select &value) override;
 
   // mma.cpp
   Term mma(const Mma &value);
@@ -94,7 +100,8 @@ private:
   bool update_byte(const AtomicUpdate &statement, const Term &term,
                    llvm::Value *address) override; // atomic.cpp
 
-  Launched current_; ///< the launch whose thread is emitted
+  const bool is_watched_; ///< each access is told to an emulator
+  Launched current_;      ///< the launch whose thread is emitted
   std::int32_t barriers_ = 0;
   std::int32_t exchanges_ = 0; ///< of warps
 };

@@ -377,8 +377,6 @@ Term CodeEmitter::call(const Value &value, Op op) {
 }
 
 Term CodeEmitter::select(const Select &value) {
-  // Both sides may be computed: the lowering writes a branch where a side reads outside an array
-  // without its guard.
   const Term chosen = this->value(*value.condition());
   const Term x = operand(*value.then(), value.type);
   const Term y = operand(*value.otherwise(), value.type);

@@ -16,7 +16,7 @@ from .. import _core
 from ..base.notices import warn
 from ..schedule.kept_schedules import Found, load_found, store_found
 
-__all__ = ["Places", "any_order", "auto_schedule", "keep_order", "places_of"]
+__all__ = ["Places", "any_order", "auto_schedule", "for_gpu", "keep_order", "places_of"]
 
 #: By array: the computations that are stored in it, each with its place as text.
 Places = dict[str, list[tuple[str, str]]]
@@ -82,6 +82,29 @@ def auto_schedule(
     if known is None or not _takes(function, known.schedule):
         found = _found(function, order, places, in_time)
         store_found(key, Found(found, tuple(found.comments)))
+
+
+def for_gpu(function: tw.Function, program_order: tw.Schedule) -> None:
+    """Kernels for a GPU, with the program's values stored where the program stores them.
+
+    Loops are found anew: those that may run at the same time become blocks and threads, loops around
+    them run on the host. Local scalars get an element for each iteration.
+
+    Args:
+        function: its schedule is replaced; its target stays.
+        program_order: its schedule as the program has it.
+    """
+    order = tw.Schedule([*_core.facts(function), *program_order.commands])
+    key = f"gpu nests\n{_core.automatic_key(function)}\n{order.commands}"
+    known = load_found(key)
+    if known is not None and _takes(function, known.schedule):
+        return
+    order.apply_to(function)
+    kept, commands, decisions = _core.gpu_nests(function)
+    given = [*kept, ("", "transaction", commands)] if commands else order.commands
+    found = tw.Schedule(given, decisions)
+    found.apply_to(function)
+    store_found(key, Found(found, tuple(decisions)))
 
 
 def _found(

@@ -11,6 +11,7 @@ import tilewright as tw
 
 from .. import _core
 from ..base.display import Text
+from ..schedule.automatic import automatic_target
 from . import in_place, tree
 from .interpreter import most_iterations
 from .whiles import LIMIT
@@ -202,7 +203,7 @@ class TranslatedFunction:
         """The statement of a label, to schedule it."""
         return self.function[label]
 
-    def auto_schedule(self) -> Any:
+    def auto_schedule(self, *, target: str | None = None) -> Any:
         """Finds better loops for the program, with its values stored where the program stores them.
 
         It begins with the program's order. An accumulation takes its terms in the order that it had, so
@@ -230,13 +231,30 @@ class TranslatedFunction:
         warning. So does that of a program with loops that data end: memory for all iterations that there
         might be would be endless. Facts and promises (`fix`, `specialize`, `assume`, `independent`) stay.
 
+        For a GPU the loops are found anew. Those that may run at the same time become blocks and threads of
+        kernels; loops around them, such as time steps or wavefronts, run on the host::
+
+            for t in range(0, steps):
+              kernel:  # 32 x 8 threads a block
+                for i0 in range(0, (n + 7) // 8):  # gpu_block_y
+                  ...
+
+        Args:
+            target: "cuda" or "gpu-emulator" for a GPU's, "cpu" for the processor's loops; the function's
+                target changes, too. Without it, a GPU's for functions whose target is "gpu-emulator".
+
         Returns:
             the schedule that the function has now; its comments, which `explain` shows, say why.
 
         Raises:
-            ScheduleError: in a transaction.
+            ScheduleError: in a transaction; another target.
         """
-        if self._limits:
+        where = automatic_target(self.function, target)
+        if target is not None:
+            self.function.target = target
+        if where != "cpu":
+            self._for_gpu()
+        elif self._limits:
             in_place.keep_order(self.function, "data decide how often its loops run")
         elif self._is_free:
             facts = _core.facts(self.function)
@@ -245,6 +263,15 @@ class TranslatedFunction:
         else:
             in_place.auto_schedule(self.function, self._order, self._places)
         return self.function.schedule
+
+    def _for_gpu(self) -> None:
+        if self._limits:
+            in_place.keep_order(self.function, "data decide how often its loops run")
+        elif self._is_free:
+            tw.Schedule(_core.facts(self.function)).apply_to(self.function)
+            self.function.gpu()
+        else:
+            in_place.for_gpu(self.function, self._order)
 
     def better_nests(self) -> None:
         """The part of `auto_schedule` that keeps the order of the program's nests, in less time."""

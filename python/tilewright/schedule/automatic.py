@@ -11,7 +11,15 @@ from .kept_schedules import Found, load_found, load_tuned, store_found
 from .scheduled_functions import ScheduledFunction
 from .schedules import Schedule
 
-__all__ = ["AutomaticFunction", "choice_for", "find", "found_for", "machine_key", "tuned_last"]
+__all__ = [
+    "AutomaticFunction",
+    "automatic_target",
+    "choice_for",
+    "find",
+    "found_for",
+    "machine_key",
+    "tuned_last",
+]
 
 _TARGETS = ("cpu", "cuda", "gpu-emulator")
 
@@ -77,7 +85,7 @@ class AutomaticFunction(ScheduledFunction):
         isl has.
         """
         a_boolean(tuned, "tuned", SCHEDULE)
-        where = _target(self, target)
+        where = automatic_target(self, target)
         self._require_no_transaction()
         schedule = choice_for(self, where, tuned and target is None)
         if target is not None:
@@ -102,13 +110,13 @@ class AutomaticFunction(ScheduledFunction):
             >>> print(stencil.explain())  # doctest: +SKIP
             X: tiles of 8 x 16 iterations of t x i, ...
         """
-        decisions = found_for(self, _target(self, None)).decisions
+        decisions = found_for(self, automatic_target(self, None)).decisions
         return Text("\n".join(f"{about}: {text}" if about else text for about, text in decisions))
 
 
 def choice_for(function: AutomaticFunction, target: str = "", tuned: bool = True) -> Schedule:
     """Sets what tuning or the planner found, as `AutomaticFunction.auto_schedule` does."""
-    target = target or _target(function, None)
+    target = target or automatic_target(function, None)
     best = tuned_last(function) if tuned else None
     if best is None or not _takes(function, best):
         best = found_for(function, target).schedule
@@ -165,7 +173,12 @@ def tuned_last(function: AutomaticFunction) -> Schedule | None:
     return max(known.values(), key=lambda each: each.order).best if known else None
 
 
-def _target(function: AutomaticFunction, target: str | None) -> str:
+def automatic_target(function: AutomaticFunction, target: str | None) -> str:
+    """For which target a schedule is found: the one that is given, else by the function's own.
+
+    Raises:
+        ScheduleError: there are no schedules for it.
+    """
     if target is None:
         return "gpu-emulator" if function.target == "gpu-emulator" else "cpu"
     a_string(target, "target", SCHEDULE)

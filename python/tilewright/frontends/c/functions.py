@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -121,17 +121,25 @@ class CFunction(_core.KnownCalls):
                     self._function = made
         return self._function
 
-    def auto_schedule(self) -> Schedule:
+    def auto_schedule(self, *, target: str | None = None) -> Schedule:
         """Finds better loops for the program, with its values stored where the program stores them: see
         `docs/c.md`, Schedules.
+
+        Args:
+            target: "cuda" or "gpu-emulator" for kernels of a GPU, "cpu" for loops of the processor; the
+                function's target changes, too. Without it, a GPU's if the target is "gpu-emulator".
 
         Returns:
             the schedule that the function has now; its comments, which `explain` shows, say why.
 
         Raises:
-            ScheduleError: in a transaction.
+            ScheduleError: in a transaction; another target.
             TranslationError: for what the dataflow refuses.
         """
+        if target is not None:
+            schedule = self.function.auto_schedule(target=target)
+            self._version = -1  # calls are not kept for a target of their own
+            return cast("Schedule", schedule)
         if self._function is None:
             found = self._keeper.found_before(_AUTOMATIC)
             if found is not None:

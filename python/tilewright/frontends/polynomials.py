@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ..sets.values import Set
-from .affine import Affine, affine_of, compared, condition_of, itself
+from .affine import Affine, affine_of, compared, condition_of, itself, remainder
 from .tree import (
     Convert,
     Expression,
@@ -49,7 +49,8 @@ Polynomial = dict[tuple[str, ...], int]
 
 
 def loop_bounds(loop: For) -> list[str]:
-    """What a loop says of its iterator, as isl text: as far as it is affine."""
+    """What a loop says of its iterator, as isl text: where it starts and where it stops, as far as that is
+    affine; of what it steps over, if both are."""
     iterator = Affine({loop.iterator.name: 1})
     start, stop = affine_of(loop.start, itself()), affine_of(loop.stop, itself())
     found = []
@@ -57,6 +58,9 @@ def loop_bounds(loop: For) -> list[str]:
         found.append(compared(iterator, ">=" if loop.step > 0 else "<=", start))
     if stop is not None:
         found.append(compared(iterator, "<" if loop.step > 0 else ">", stop))
+    if start is not None and stop is not None and abs(loop.step) != 1:
+        distance = iterator.plus(start, -1)
+        found.append(compared(remainder(distance, abs(loop.step)), "=", Affine()))
     return found
 
 

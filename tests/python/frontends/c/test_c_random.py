@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from c_oracle import assert_same_bits, check, compiled, copies, run_c
-from random_kernels import CountingKernel, Kernel, arguments
+from random_kernels import CountingKernel, JumpingKernel, Kernel, arguments
 
 import tilewright as tw
 
@@ -15,7 +15,7 @@ EACH, COMPILED = 20, 6
 WRAPPING = ("-fwrapv",)
 
 
-@pytest.mark.parametrize("of", [Kernel, CountingKernel])
+@pytest.mark.parametrize("of", [Kernel, CountingKernel, JumpingKernel])
 @pytest.mark.parametrize("block", range(7))
 def test_translation(block: int, of: type[Kernel]) -> None:
     seeds = range(EACH * block, EACH * block + EACH)
@@ -26,7 +26,7 @@ def test_translation(block: int, of: type[Kernel]) -> None:
         check(module, library, kernel.name, arguments(seed))
 
 
-@pytest.mark.parametrize("of", [Kernel, CountingKernel])
+@pytest.mark.parametrize("of", [Kernel, CountingKernel, JumpingKernel])
 @pytest.mark.parametrize("block", range(3))
 def test_compiled(block: int, of: type[Kernel]) -> None:
     seeds = range(1000 + COMPILED * block, 1000 + COMPILED * block + COMPILED)

@@ -167,19 +167,26 @@ def scaled(a: Polynomial, factor: int) -> Polynomial:
 def tree_of(
     of: Polynomial, variable: Callable[[str], Expression], dtype: np.dtype, location: Location
 ) -> Expression:
-    """A polynomial as an expression of that type; `variable` says what a name is in it."""
+    """A polynomial as an expression of that type, in which numbers wrap; `variable` says what a name is in
+    it."""
     result: Expression | None = None
-    for key, value in sorted(of.items(), key=lambda each: (each[0] == (), each[0])):
+    half = 1 << (8 * dtype.itemsize - 1)
+    for key, number in sorted(of.items(), key=lambda each: (each[0] == (), each[0])):
+        value = (number + half) % (2 * half) - half
+        if not value:
+            continue
+        least = value == -half and dtype.kind == "i"  # which has no counterpart above 0
+        size, plus = (value, True) if least else (abs(value), value > 0)
         factors = [variable(name) for name in key]
-        if abs(value) != 1 or not factors:
-            factors.insert(0, Literal(abs(value), dtype))
+        if size != 1 or not factors:
+            factors.insert(0, Literal(size, dtype))
         term = factors[0]
         for factor in factors[1:]:
             term = Operation("*", (term, factor), dtype, location)
         if result is None:
-            result = term if value > 0 else Operation("neg", (term,), dtype, location)
+            result = term if plus else Operation("neg", (term,), dtype, location)
         else:
-            result = Operation("+" if value > 0 else "-", (result, term), dtype, location)
+            result = Operation("+" if plus else "-", (result, term), dtype, location)
     return Literal(0, dtype) if result is None else result
 
 

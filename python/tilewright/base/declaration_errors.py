@@ -61,7 +61,7 @@ class TranslationError(DeclarationError):
     The message ends with the place in that program's file: line and column, the line itself, and a
     caret below what is meant.
 
-    Fails, because nobody says where a program with `goto` goes on::
+    Fails, because a `goto` that leads back is no loop::
 
         tw.c.load('''
         void f(int n, double A[n]) {

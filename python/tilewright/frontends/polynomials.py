@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ..sets.values import Set
-from .affine import Affine, affine_of, compared, condition_of, itself
+from .affine import Affine, affine_of, compared, condition_of, itself, remainder
 from .tree import (
     Convert,
     Expression,
@@ -49,7 +49,8 @@ Polynomial = dict[tuple[str, ...], int]
 
 
 def loop_bounds(loop: For) -> list[str]:
-    """What a loop says of its iterator, as isl text: as far as it is affine."""
+    """What a loop says of its iterator, as isl text: where it starts and where it stops, as far as that is
+    affine; of what it steps over, if both are."""
     iterator = Affine({loop.iterator.name: 1})
     start, stop = affine_of(loop.start, itself()), affine_of(loop.stop, itself())
     found = []
@@ -57,6 +58,9 @@ def loop_bounds(loop: For) -> list[str]:
         found.append(compared(iterator, ">=" if loop.step > 0 else "<=", start))
     if stop is not None:
         found.append(compared(iterator, "<" if loop.step > 0 else ">", stop))
+    if start is not None and stop is not None and abs(loop.step) != 1:
+        distance = iterator.plus(start, -1)
+        found.append(compared(remainder(distance, abs(loop.step)), "=", Affine()))
     return found
 
 
@@ -163,19 +167,26 @@ def scaled(a: Polynomial, factor: int) -> Polynomial:
 def tree_of(
     of: Polynomial, variable: Callable[[str], Expression], dtype: np.dtype, location: Location
 ) -> Expression:
-    """A polynomial as an expression of that type; `variable` says what a name is in it."""
+    """A polynomial as an expression of that type, in which numbers wrap; `variable` says what a name is in
+    it."""
     result: Expression | None = None
-    for key, value in sorted(of.items(), key=lambda each: (each[0] == (), each[0])):
+    half = 1 << (8 * dtype.itemsize - 1)
+    for key, number in sorted(of.items(), key=lambda each: (each[0] == (), each[0])):
+        value = (number + half) % (2 * half) - half
+        if not value:
+            continue
+        least = value == -half and dtype.kind == "i"  # which has no counterpart above 0
+        size, plus = (value, True) if least else (abs(value), value > 0)
         factors = [variable(name) for name in key]
-        if abs(value) != 1 or not factors:
-            factors.insert(0, Literal(abs(value), dtype))
+        if size != 1 or not factors:
+            factors.insert(0, Literal(size, dtype))
         term = factors[0]
         for factor in factors[1:]:
             term = Operation("*", (term, factor), dtype, location)
         if result is None:
-            result = term if value > 0 else Operation("neg", (term,), dtype, location)
+            result = term if plus else Operation("neg", (term,), dtype, location)
         else:
-            result = Operation("+" if value > 0 else "-", (result, term), dtype, location)
+            result = Operation("+" if plus else "-", (result, term), dtype, location)
     return Literal(0, dtype) if result is None else result
 
 

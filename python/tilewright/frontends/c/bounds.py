@@ -17,7 +17,7 @@ import numpy as np
 
 from ...sets.values import Set
 from .. import tree
-from ..affine import Affine, affine_of, compared, itself, remainder
+from ..affine import Affine, compared
 from ..polynomials import affine_index, condition_text, implied_text, loop_bounds, with_numbers
 from ..tree import (
     Expression,
@@ -80,10 +80,6 @@ def _certain(
             case For() if not _skips(each.body):
                 bounds = loop_bounds(each)
                 if len(bounds) >= 2:
-                    start = affine_of(each.start, itself())
-                    if start is not None and abs(each.step) != 1:
-                        distance = Affine({each.iterator.name: 1}).plus(start, -1)
-                        bounds.append(compared(remainder(distance, abs(each.step)), "=", Affine()))
                     yield from _certain(each.body, (*around, *bounds))
             case If():
                 condition = condition_text(each.condition)

@@ -1,7 +1,6 @@
 """Calls of functions that the file defines: the body takes the place of the call.
 
-Numbers are passed by value, arrays by where they lie. A `return` before the end of the body, outside
-loops, becomes an `if` around the rest. Recursion is refused.
+Numbers are passed by value, arrays by where they lie. Recursion is refused.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import Any
 from pycparser import c_ast
 
 from .c_types import ArrayOf, Number, Pointer, Structure, Void
+from .jumps import without_gotos, without_returns
 from .parsing import assigned_names, nodes, root_name
 from .places import same_type
 from .pointers import moved_pointers
@@ -26,8 +26,6 @@ __all__ = [
     "parameters_of",
     "read_outside_loops",
     "shared_names",
-    "tails",
-    "without_early_returns",
 ]
 
 
@@ -69,8 +67,8 @@ class Inlining(Summaries):
                 if not isinstance(frame.result_type, Number | Structure):
                     refuse(here, f"{name} returns a {frame.result_type}", "return a number")
                 frame.result = self.temporary(f"{name}_result", frame.result_type, here)
-            body = without_early_returns(callee.body.block_items or [])
-            self._check_returns(body, frame)
+            body = without_gotos(callee.body.block_items or [], self.file, callee)
+            body = without_returns(body, self.file, callee)
             with self.inner_scope():
                 self.sequence(body)
             self.end_of_life(scope)
@@ -139,17 +137,6 @@ class Inlining(Summaries):
         self.scope.names[formal.name] = storage
         self.store(Place(self.root_of(storage), (), (), of), value, here)
 
-    def _check_returns(self, body: list[Any], frame: Frame) -> None:
-        """After `without_early_returns`, a `return` may stand only where the body ends."""
-        allowed = set(map(id, tails(body)))
-        for each in (found for statement in body for found in nodes(statement)):
-            if isinstance(each, c_ast.Return) and id(each) not in allowed:
-                refuse(
-                    self.place(each),
-                    f"{frame.function} is called, and returns from within a loop or a switch",
-                    "set a variable, leave the loop with break, and return at the end",
-                )
-
 
 def parameters_of(function: Any) -> list[Any]:
     """The declarations of a function's arguments."""
@@ -217,44 +204,3 @@ def _started(init: Any) -> set[str]:
         elif isinstance(part, c_ast.Assignment) and isinstance(part.lvalue, c_ast.ID):
             found.add(part.lvalue.name)
     return found
-
-
-def _has_return(node: Any) -> bool:
-    return any(isinstance(each, c_ast.Return) for each in nodes(node))
-
-
-def without_early_returns(items: list[Any]) -> list[Any]:
-    """`if (c) return a; rest` as `if (c) return a; else { rest }`, so that each `return` is the last
-    thing that happens."""
-    result: list[Any] = []
-    for at, item in enumerate(items):
-        if isinstance(item, c_ast.Return):
-            return [*result, item]
-        if isinstance(item, c_ast.Compound) and _has_return(item):
-            inner = [*(item.block_items or []), *items[at + 1 :]]
-            return [*result, c_ast.Compound(without_early_returns(inner), item.coord)]
-        if isinstance(item, c_ast.If) and _has_return(item):
-            rest = items[at + 1 :]
-            branches = []
-            for branch in (item.iftrue, item.iffalse):
-                own = [] if branch is None else [branch]
-                branches.append(c_ast.Compound(without_early_returns([*own, *rest]), item.coord))
-            return [*result, c_ast.If(item.cond, branches[0], branches[1], item.coord)]
-        result.append(item)
-    return result
-
-
-def tails(items: list[Any]) -> list[Any]:
-    """The statements that can be the last ones."""
-    if not items:
-        return []
-    last = items[-1]
-    if isinstance(last, c_ast.Compound):
-        return tails(last.block_items or [])
-    if isinstance(last, c_ast.Label):
-        return tails([last.stmt])
-    if isinstance(last, c_ast.If):
-        return tails([last.iftrue] if last.iftrue else []) + tails(
-            [last.iffalse] if last.iffalse else []
-        )
-    return [last]

@@ -363,7 +363,7 @@ class Loops(Renaming):
                 with self.within(scope):
                     self._end_of_iteration(shape, value, of, first, here)
 
-            self.loops.append(LoopFrame("loop", end))
+            self.loops.append(LoopFrame(end))
             self.statement(node.stmt)
             self.settle((), "", node.stmt)
             self.loops.pop()
@@ -448,7 +448,8 @@ class Loops(Renaming):
         """A `while`: counted, if it ends with a step of what its condition compares."""
         items = node.stmt.block_items if isinstance(node.stmt, c_ast.Compound) else None
         continues = any(isinstance(each, c_ast.Continue) for each in nodes(node.stmt))
-        if items and step_of(items[-1]) and not continues:
+        inner = {each.name for each in items or [] if isinstance(each, c_ast.Decl)}
+        if items and step_of(items[-1]) and not continues and not inner & names_in(items[-1]):
             body = c_ast.Compound(items[:-1], node.stmt.coord)
             self.loop(c_ast.For(None, node.cond, items[-1], body, node.coord), None, label)
         else:
@@ -501,7 +502,7 @@ class Loops(Renaming):
                     if not first and (condition is always or turns.count):
                         with self.within(outer):
                             leave()
-                    self.loops.append(LoopFrame("loop", end))
+                    self.loops.append(LoopFrame(end))
                     self.statement(stmt)
                     self.settle((), "", stmt)
                     self.loops.pop()
@@ -520,5 +521,5 @@ class Loops(Renaming):
 
     @property
     def loops(self) -> list[LoopFrame]:
-        """The loops and switches around the statement, in its function."""
+        """The loops around the statement, in its function."""
         return self.frames[-1].loops

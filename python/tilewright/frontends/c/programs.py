@@ -38,9 +38,8 @@ from .inlining import (
     parameters_of,
     read_outside_loops,
     shared_names,
-    tails,
-    without_early_returns,
 )
+from .jumps import returns_outside_loops, without_gotos
 from .parsing import CFile, assigned_names, names_in, nodes
 from .pointers import moved_pointers
 from .refusals import refuse
@@ -203,16 +202,15 @@ class _Translation(Inlining):
             returned = self.type_of(function.decl.type.type)
             if not isinstance(returned, Void) and _returns(function.body):
                 self._declare_result(returned, region.function, here)
-            items = without_early_returns(
-                [item for block in (*region.before, region.items) for item in block]
-            )
-            self.frames[-1].last = set(map(id, tails(items)))
+            items = [item for block in (*region.before, region.items) for item in block]
+            items = without_gotos(items, self.file, function)
+            items, self.frames[-1].last = returns_outside_loops(items, self.file, function)
             with self.inner_scope():
                 self.sequence(items)
         else:
             self._declare_around(region, body)
             with self.inner_scope():
-                self.sequence(list(region.items))
+                self.sequence(without_gotos(region.items, self.file, function))
         return self._finished(region, formals, here)
 
     def _declare_arguments(self, formals: list[Any], body: Any) -> None:

@@ -18,6 +18,7 @@ from pycparser import c_ast
 
 from ..tree import Expression, For, If, Literal, Location, Operation, Statement, Variable
 from .c_types import BOOL, LONG, Number
+from .jumps import LeaveLoop
 from .loop_ends import LoopEnds, LoopShape
 from .parsing import names_in, nodes
 from .pointers import moved_pointers
@@ -77,6 +78,8 @@ def may_skip(body: Any, in_switch: bool = False) -> bool:
     match body:
         case c_ast.For() | c_ast.While() | c_ast.DoWhile():
             return False
+        case LeaveLoop():
+            return True
         case c_ast.Break():
             return not in_switch
         case c_ast.Continue() | c_ast.Goto():

@@ -46,15 +46,13 @@ MOST_NODES = 24
 
 @dataclass
 class LoopFrame:
-    """A loop, or a switch, around the statement that is translated: what `break` and `continue` mean.
+    """A loop around the statement that is translated: what `continue` means.
 
     Attributes:
-        kind: "loop" or "switch".
         before_continue: writes what must happen before the next iteration: increments, conditions.
     """
 
-    kind: str
-    before_continue: Any = None
+    before_continue: Any
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """C statements: declarations, blocks, `if`, `switch`, loops, `break`, `continue`, `return`, labels,
 PENCIL's statements and pragmas.
 
-A `switch` without fallthrough becomes a chain of `if`. Labels name statements (`S1: x = 0;`); `goto`
-is refused.
+A `switch` becomes a chain of `if`. Labels name statements (`S1: x = 0;`). Jumps forward are conditions here
+already (`jumps`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from .c_types import (
     is_integer,
     promoted,
 )
+from .jumps import arms_of
 from .loop_syntax import Promise
 from .memory_calls import MemoryCalls
 from .refusals import refuse
-from .state import LoopFrame, is_static
+from .state import is_static
 from .values import (
     Place,
     Value,
@@ -96,7 +97,9 @@ class Statements(MemoryCalls):
             case c_ast.Return():
                 self.leave(node)
             case c_ast.Goto():
-                refuse(here, "goto has no translation", "use for, while, if, break and continue")
+                refuse(
+                    here, "this goto has no translation", "use for, while, if, break and continue"
+                )
             case c_ast.Case() | c_ast.Default():
                 refuse(here, "this label stands outside a switch")
             case c_ast.StaticAssert():
@@ -198,7 +201,7 @@ class Statements(MemoryCalls):
             kept = self.temporary("switch", value.type, here)
             self.store(kept, value, here)
             value = self.load(kept, here)
-        arms = self._arms(node)
+        arms = arms_of(node, self.file)
         self.forget(node.stmt)
         seen: set[int] = set()
         written: list[tuple[Expression | None, tuple[Any, ...]]] = []
@@ -222,9 +225,7 @@ class Statements(MemoryCalls):
             self.known = dict(before)
             meanings = self.meanings()
             with self.block() as statements, self.inner_scope():
-                self.loops.append(LoopFrame("switch"))
                 self.sequence(body)
-                self.loops.pop()
             self.unchanged(meanings, node, "in a switch")
             is_default = any(isinstance(each, c_ast.Default) for each in labels)
             written.append((None if is_default else condition, tuple(statements)))
@@ -244,59 +245,16 @@ class Statements(MemoryCalls):
         self.constant(node.expr)
         return self.value(node.expr)
 
-    def _arms(self, node: Any) -> list[tuple[list[Any], list[Any]]]:
-        """The cases of a switch, each with its labels and its statements without the last `break`."""
-        items = (
-            node.stmt.block_items or [] if isinstance(node.stmt, c_ast.Compound) else [node.stmt]
-        )
-        arms: list[tuple[list[Any], list[Any]]] = []
-        for item in items:
-            if not isinstance(item, c_ast.Case | c_ast.Default):
-                if isinstance(item, c_ast.Pragma):
-                    continue
-                refuse(
-                    self.place(item), "this statement stands before the first case of its switch"
-                )
-            labels, body = [], [item]
-            while len(body) == 1 and isinstance(body[0], c_ast.Case | c_ast.Default):
-                labels.append(body[0])
-                body = list(body[0].stmts or [])
-            if any(isinstance(each, c_ast.Case | c_ast.Default) for each in body):
-                refuse(self.place(body[0]), "a case within a case has no translation")
-            if arms and not arms[-1][1]:  # case 1: case 2: ...
-                arms[-1] = (arms[-1][0] + labels, body)
-            else:
-                arms.append((labels, body))
-        for at, (labels, body) in enumerate(arms):
-            while len(body) == 1 and isinstance(body[0], c_ast.Compound):
-                body[:] = body[0].block_items or []
-            if body and isinstance(body[-1], c_ast.Break):
-                body.pop()
-            elif at < len(arms) - 1 and not (body and _leaves(body[-1])):
-                refuse(
-                    self.place(labels[-1]),
-                    "this case falls through to the next one",
-                    "end it with break",
-                )
-        return arms
-
     def _break(self, node: Any) -> None:
         if not self.loops:
             refuse(self.place(node), "break stands outside loops and switches")
-        if self.loops[-1].kind == "switch":
-            refuse(
-                self.place(node),
-                "a break within a case, before its end, has no translation",
-                "use if and else within the case",
-            )
         self.emit(Break(self.place(node)))
 
     def _continue(self, node: Any) -> None:
-        frames = [each for each in self.loops if each.kind == "loop"]
-        if not frames:
+        if not self.loops:
             refuse(self.place(node), "continue stands outside loops")
         known = dict(self.known)
-        frames[-1].before_continue()
+        self.loops[-1].before_continue()
         self.known = known
         self.emit(Continue(self.place(node)))
 
@@ -348,15 +306,3 @@ class Statements(MemoryCalls):
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+", text))
-
-
-def _leaves(node: Any) -> bool:
-    """Whether a statement does not go on to the next one."""
-    match node:
-        case c_ast.Return() | c_ast.Continue() | c_ast.Break():
-            return True
-        case c_ast.Compound():
-            return bool(node.block_items) and _leaves(node.block_items[-1])
-        case c_ast.If():
-            return node.iffalse is not None and _leaves(node.iftrue) and _leaves(node.iffalse)
-    return False

@@ -351,6 +351,62 @@ class CountingKernel(Kernel):
         return f"{pad}{{ {of} *{name} = {start}; for ({head}) {{\n{inner}{pad}}} o += {name} - {array}; }}\n"
 
 
+class JumpingKernel(Kernel):
+    """One that jumps: to labels further on, through cases, out of them, and out of functions."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.scalars, self.iterators = [], []
+        body = "".join(
+            f"    {self.draw.choice(['v += w;', 'v -= i;', 'w ^= v;', 'continue;', 'break;'])}\n"
+            if self.draw.random() < 0.5
+            else f"    if ((v & 7) == {at}) return v + {at};\n"
+            for at in range(self.draw.randint(1, 3))
+        )
+        helper = (
+            f"static long twice_{self.name}(int v, unsigned w) {{\n  if (v < 0) return w;\n"
+            f"  for (int i = 0; i < 4; i++) {{\n    if (i * v > 40) return i;\n{body}    v += 3;\n  }}\n"
+            "  switch (w & 3) { case 0: v++; case 1: if (v & 2) break; v += 5; default: return v; case 3: w -= 2; }\n"
+            "  return v * 2L + w;\n}\n"
+        )
+        head = f"static long twice_{self.name}(int v, unsigned w) {{ if"
+        self.text = "\n".join(
+            helper.rstrip() if line.startswith(head) else line for line in self.text.split("\n")
+        )
+
+    def statement(self, depth: int) -> str:
+        draw, pad = self.draw, "  " * depth
+        kind = draw.randrange(7) if depth < 4 else 6
+        if kind == 0:
+            self.count += 1
+            name = f"l{self.count}"
+            jump = f"{pad}  if ({self.condition(2)}) goto {name};\n"
+            loop = f"i{self.count}"
+            parts = [jump, self.statement(depth + 1)]
+            if draw.random() < 0.5:
+                self.iterators.append(loop)
+                inner = [f"{pad}  {jump}", self.statement(depth + 2)]
+                self.iterators.pop()
+                draw.shuffle(inner)
+                parts.append(
+                    f"{pad}  for (int {loop} = 0; {loop} < n; {loop}++) {{\n{''.join(inner)}{pad}  }}\n"
+                )
+            draw.shuffle(parts)
+            after = self.statement(depth + 1)
+            return f"{pad}{{\n{''.join(parts)}{pad}{name}:\n{after}{pad}}}\n"
+        if kind == 1:
+            cases = "".join(
+                f"{pad}{'default' if at == draw.randrange(4) and at == 2 else f'case {at}'}:\n"
+                f"{self.statement(depth + 1)}{pad}  {self.end_of_case()}\n"
+                for at in range(draw.randint(1, 4))
+            )
+            return f"{pad}switch (({self.integer(2)}) & 3) {{\n{cases}{pad}}}\n"
+        return super().statement(depth)
+
+    def end_of_case(self) -> str:
+        return self.draw.choice(["break;", "", "", f"if ({self.condition(1)}) break;", "s++;"])
+
+
 def arguments(seed: int) -> list[object]:
     """What a kernel is called with."""
     draw = np.random.default_rng(seed)

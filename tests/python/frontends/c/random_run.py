@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from c_oracle import assert_same_bits, compiled, copies, run_c, run_tree
 from mutated import mutated
-from random_kernels import CountingKernel, Kernel, arguments
+from random_kernels import CountingKernel, JumpingKernel, Kernel, arguments
 
 import tilewright as tw
 
@@ -39,7 +39,7 @@ def kernel_case(seed: int, found: collections.Counter[str]) -> None:
     Raises:
         AssertionError: where it differs from gcc's.
     """
-    kernel = (CountingKernel if seed % 2 else Kernel)(seed)
+    kernel = (Kernel, CountingKernel, JumpingKernel)[seed % 3](seed)
     function = tw.c.load(kernel.text, scop="function").functions[kernel.name]
     theirs = copies(arguments(seed))
     run_c(compiled(kernel.text, WRAPPING), function, theirs)

@@ -53,6 +53,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
         _reals(20, dtype=np.float32),
         _zeros(12, dtype=np.float32),
     ),
+    "unsigned counter below zero": (9, _ints(9, dtype=np.uint64)),
+    "blocks of four": (12, _reals(12)),
     "pointers that meet": (9, _reals(9)),
     "difference of pointers": (9, _reals(9), _ints(1, dtype=np.int64)),
     "pointer that a function moves": (4, 5, _reals(20), _reals(5)),

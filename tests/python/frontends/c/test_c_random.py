@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from c_oracle import assert_same_bits, check, compiled, copies, run_c
-from random_kernels import CountingKernel, Kernel, arguments
+from random_kernels import CountingKernel, JumpingKernel, Kernel, arguments
 
 import tilewright as tw
 
@@ -15,9 +15,12 @@ EACH, COMPILED = 20, 6
 WRAPPING = ("-fwrapv",)
 
 
-@pytest.mark.parametrize("of", [Kernel, CountingKernel])
-@pytest.mark.parametrize("block", range(7))
-def test_translation(block: int, of: type[Kernel]) -> None:
+TRANSLATED = [(of, block) for of in (Kernel, CountingKernel) for block in range(7)]
+TRANSLATED += [(JumpingKernel, block) for block in range(2)]
+
+
+@pytest.mark.parametrize(("of", "block"), TRANSLATED)
+def test_translation(of: type[Kernel], block: int) -> None:
     seeds = range(EACH * block, EACH * block + EACH)
     kernels = [of(seed) for seed in seeds]
     text = "".join(kernel.text for kernel in kernels)

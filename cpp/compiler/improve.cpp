@@ -40,17 +40,33 @@ void improve(const Work &work) {
   }
 }
 
+/// Has the loop neither loops nor vectors in it?
+bool is_scalar_and_innermost(const LoopStatement &loop) {
+  bool is_plain = true;
+  for (const StmtPtr &child : loop.children) {
+    visit_statements(child, [&](const LoopStatement &statement) {
+      is_plain = is_plain && !is<For>(statement);
+      visit_values(statement,
+                   [&](const Value &value) { is_plain = is_plain && value.type.lanes <= 1; });
+    });
+  }
+  return is_plain;
+}
+
 } // namespace
 
 bool may_improve(const Kernel &kernel) {
-  bool has_loop = false;
-  bool has_vectors = false;
-  visit_statements(kernel.body, [&](const LoopStatement &statement) {
-    has_loop = has_loop || is<For>(statement);
-    visit_values(statement,
-                 [&](const Value &value) { has_vectors = has_vectors || value.type.lanes > 1; });
+  // What the schedule says stands behind its versions, such as the one for little work.
+  StmtPtr scheduled = kernel.body;
+  for (const If *version = as<If>(scheduled); version != nullptr && version->has_otherwise();
+       version = as<If>(scheduled)) {
+    scheduled = version->otherwise();
+  }
+  bool found = false;
+  visit_statements(scheduled, [&](const LoopStatement &statement) {
+    found = found || (is<For>(statement) && is_scalar_and_innermost(statement));
   });
-  return has_loop && !has_vectors;
+  return found;
 }
 
 void improve_later(const CompiledKernel &kernel, CacheEntry entry, std::string symbol,

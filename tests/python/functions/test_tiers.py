@@ -116,6 +116,16 @@ def test_scheduled_kernels_stay_light():
     assert h.compile()["optimized"] == "light" and not h.last_compile["pending"]
 
 
+def test_loops_without_vectors_are_improved_beside_vectors():
+    x = tw.input("x", [N], tw.float64)
+    scaled = tw.computation("scaled", {i: N}, 2.0 * x[i])
+    total = tw.computation("total", {}, tw.sum(tw.exp(x[k]), over={k: N}))
+    f = tw.function("both", outputs=[scaled, total], optimize="auto", default_schedule=False)
+    f["scaled"].vectorize(i, 8)
+    assert f.compile()["optimized"] == "light"
+    assert f.last_compile["pending"] and f.wait_optimized()
+
+
 def test_calls_go_on_while_code_is_replaced():
     expected = A @ B
     wrong = []

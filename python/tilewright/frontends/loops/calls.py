@@ -20,7 +20,7 @@ from .indices import add, literal, multiply, same, subtract
 from .joins import JOINING
 from .kinds import COMPLEX, INT, INT64, Kind
 from .numpy_functions import WRITTEN
-from .opaque import OPAQUE, Opaque
+from .opaque import OPAQUE
 from .values import (
     ArrayValue,
     RangeValue,
@@ -32,7 +32,9 @@ from .values import (
     Zipped,
     broadcast_indices,
     converted,
+    integer,
 )
+from .varying import VARYING, Varying
 
 __all__ = ["Calls"]
 
@@ -56,7 +58,7 @@ def _loop_function(function: Any) -> Any:
     )
 
 
-class Calls(Comprehensions, Opaque):
+class Calls(Comprehensions, Varying):
     """Calls of other functions."""
 
     def other_call(
@@ -74,6 +76,10 @@ class Calls(Comprehensions, Opaque):
             return self.call_function(_loop_function(written), values, keywords, node)
         if target in OPAQUE:
             return self.opaque_call(target, values, keywords, node)
+        if target in (np.real, np.imag) and len(values) == 1 and not keywords:
+            return self._component_of(target.__name__, values[0], node)
+        if target in VARYING:
+            return self.varying_call(target, values, keywords, node)
         if target in (np.array, np.asarray):
             return self._array(values, keywords, node)
         if target in JOINING:
@@ -91,6 +97,8 @@ class Calls(Comprehensions, Opaque):
             return self.scattered(target.__self__, values, node)
         if target in (builtins.enumerate, builtins.zip, builtins.reversed):
             return self._iterated_over(target, values, keywords, node)
+        if target is np.transpose and keywords.keys() == {"axes"}:
+            values, keywords = [*values, keywords["axes"]], {}
         if keywords and target is not np.flip:
             return None
         if target is np.flip and values:
@@ -109,6 +117,14 @@ class Calls(Comprehensions, Opaque):
         if target is builtins.complex and 1 <= len(values) <= 2:
             return self._complex(values, node)
         return None
+
+    def _component_of(self, name: str, value: Value, node: ast.AST) -> Value:
+        """np.real(value) and np.imag(value)."""
+        self.require_numbers((value,), node)
+        assert isinstance(value, Scalar | ArrayValue)
+        if value.kind.dtype.kind == "c":
+            return self.component(name, value, np.dtype(f"f{value.kind.dtype.itemsize // 2}"), node)
+        return value if name == "real" else self.binary(ast.Mult(), value, integer(0), node)
 
     def _axes_moved(self, target: Any, values: list[Value], node: ast.AST) -> Value | None:
         """np.transpose(a, axes) and np.swapaxes(a, one, other)."""

@@ -33,13 +33,21 @@ from ..tree import (
     parts_of,
 )
 from .definitions import Webs
+from .functions import Outside
 from .indices import Linear, add, constant_of, is_pure, linear, literal, simplified, subtract
 from .kinds import BOOL, INT64, Kind, join, loop_types
 from .signatures import RESERVED
 from .sources import Source
-from .values import ArrayValue, Chosen, Scalar, TupleValue, Value, converted
+from .values import ArrayValue, Chosen, Record, Scalar, TupleValue, Value, converted
 
-__all__ = ["Context", "Frame", "NeedsNumbers", "Storage"]
+__all__ = ["Context", "Frame", "Known", "NeedsArray", "NeedsNumbers", "Storage"]
+
+
+class Known(ast.expr):
+    """An expression whose value is known: it stands where the text has another."""
+
+    _fields = ()
+    value: Value
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,14 @@ class Frame:
     called_at: Location | None = None
 
 
+class NeedsArray(Exception):
+    """The function uses an array that is no argument."""
+
+    def __init__(self, outside: Outside) -> None:
+        super().__init__(outside.name)
+        self.outside = outside
+
+
 class NeedsNumbers(Exception):
     """The translation needs the numbers that some parameters are."""
 
@@ -96,6 +112,10 @@ class Context:
         self.wrapping: set[Location] = set()  # subscripts that may count from the end
         self.residues: dict[Location, int] = {}  # what loops that rename arrays leave over
         self.overwritten: set[str] = set()  # arrays that are not the same all along
+        self.outside: dict[
+            Outside, str
+        ] = {}  # arrays that are no arguments, with names of their own
+        self.found_outside: dict[str, Value] = {}  # these, by the names
         self.numbers: dict[str, int] = {}  # the parameters that are numbers in this kernel
         self.begin()
 
@@ -118,14 +138,22 @@ class Context:
             Location, tuple[type[Exception], tuple[Any, ...]]
         ] = {}  # by asserted fact
         self.lent: set[str] = set()  # arrays that are taken to be the same all along
-        self.unchanged: dict[str, Location] = {}  # arrays that must not change, and why
+        self.settled_arrays: set[str] = set()  # copies of what was chosen, which nobody changes
+        self.unchanged: dict[str, tuple[Location, str]] = {}  # arrays that must not change, and why
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps
+        self.tested: set[str] = set()  # parameters that branches ask about
         self.pure_only = ""  # why no statement may be added now
 
     # ---- what the other parts are ----
 
     def expression(self, node: ast.expr) -> Value:
+        raise NotImplementedError
+
+    def constant(self, value: object, node: ast.AST) -> Value:
+        raise NotImplementedError
+
+    def reshaped(self, array: Value, wanted: Value, node: ast.AST) -> Value:
         raise NotImplementedError
 
     def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
@@ -228,7 +256,7 @@ class Context:
         self, wanted: str, dtype: np.dtype, shape: tuple[Expression, ...], node: ast.AST
     ) -> str:
         """A local array, or a scalar, that is dead so far."""
-        name = self.fresh(wanted)
+        name = self.fresh(wanted.replace("[", "_").replace("]", ""))  # `t[0]` of a tuple's part
         self.arrays[name] = Array(name, dtype, shape, self.at(node), local=True)
         if shape:
             self.emit(Kill(name, self.at(node)), node)
@@ -300,6 +328,17 @@ class Context:
         if names:
             raise NeedsNumbers(names)
 
+    def note_test(self, condition: Expression) -> None:
+        """What a branch of the program asks, of parameters only."""
+        if is_pure(condition):
+            self.tested.update(name for name in _names_in(condition) if name in self.parameters)
+
+    def decide_tests(self) -> None:
+        """Starts again with numbers for the parameters that branches ask about, if there are some:
+        what cannot be one thing in all branches is translated for the ones that are taken."""
+        if self.tested:
+            raise NeedsNumbers(frozenset(self.tested))
+
     def claim_not_negative(self, expression: Expression, node: ast.AST, what: str) -> None:
         """The condition, unless it is evident, is a fact that is proved or checked at the call."""
         form = linear(expression)
@@ -335,8 +374,8 @@ class Context:
                 return str(value.kind)
             case ArrayValue():
                 return f"an array of {value.dtype} with {len(value.shape)} dimensions"
-            case TupleValue():
-                return "a tuple"
+            case TupleValue() | Record():
+                return f"a {value.form.made_of.__name__}"
             case Chosen():
                 return "an array at a mask, whose length depends on data"
         found = getattr(value, "value", value)

@@ -58,7 +58,7 @@ class DataSlices(Context):
             if array.local and not array.shape:
                 constant = constant and read.array in self.fixed
             else:
-                self.unchanged.setdefault(read.array, where)
+                self.unchanged.setdefault(read.array, (where, "the bound of a slice is read from"))
         if constant:
             self.bounds[key] = (self.out, kept)
         return kept
@@ -68,12 +68,13 @@ class DataSlices(Context):
         return is_pure(subscript) or all(read.array in self.fixed for read in reads_of(subscript))
 
     def check_unchanged(self, body: tuple[Statement, ...]) -> None:
-        """Refuses programs that change what the bounds of slices are read from."""
+        """Refuses programs that change what the bounds of slices are read from, or parts in other shapes."""
         for statement in walk(body):
             if isinstance(statement, Assign) and statement.target.array in self.unchanged:
                 name = statement.target.array
+                where, what = self.unchanged[name]
                 refuse(
-                    self.unchanged[name],
-                    f"the bound of a slice is read from {name}, which the function changes",
-                    "use a copy of it",
+                    where,
+                    f"{what} {name}, which the function changes",
+                    "use a copy, .copy()",
                 )

@@ -13,7 +13,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -26,11 +26,13 @@ from .. import constants, kept
 if TYPE_CHECKING:
     from ..translated import TranslatedFunction
     from ..tree import Program
-    from .functions import Loops
+    from .functions import Loops, Outside
     from .kernels import Kernel
     from .signatures import Signature
 
 __all__ = ["LoopFunction", "jit"]
+
+_Made = TypeVar("_Made")
 
 
 class LoopFunction(_core.KnownCalls):
@@ -56,6 +58,7 @@ class LoopFunction(_core.KnownCalls):
         self._options = options
         self._loops: Loops | None = None
         self._signature = inspect.signature(function)
+        self._outside: dict[Outside, str] = {}  # arrays that are no arguments, and their names here
         self._made: dict[Signature, list[Kernel]] = {}
         self._unmade: list[Callable[[], list[Any]]] = []  # arguments of kept kernels
         self._lock = threading.RLock()
@@ -94,11 +97,8 @@ class LoopFunction(_core.KnownCalls):
         threads = {}
         if "threads" in keywords and "threads" not in self._signature.parameters:
             threads["threads"] = keywords.pop("threads")
-        from .signatures import signature_of
-
         given = self._named(arguments, keywords)
-        signature, values = signature_of(self.__name__, given)
-        kernel = self._kernel(signature, values)
+        kernel, signature, values = self._kernel_of(given)
         results = kernel(values, threads)
         kernel.remember(self, tuple(given.values()), signature, values)
         if kernel.function.function._version() == kernel.version:
@@ -111,7 +111,7 @@ class LoopFunction(_core.KnownCalls):
 
     def _function_of(self, /, *given: Any) -> Any:
         """The function that such a call runs: a kept kernel of it has failed."""
-        return self._kernel(*self._bound(given, {})).function.function
+        return self._kernel_of(self._named(given, {}))[0].function.function
 
     def _note_kept(self, /, *given: Any) -> None:
         """A call that was kept was made: what else is asked of the function is about such calls."""
@@ -124,7 +124,7 @@ class LoopFunction(_core.KnownCalls):
         while self._unmade:
             with self._lock:
                 if self._unmade:
-                    self._kernel(*self._bound(tuple(self._unmade.pop(0)()), {}))
+                    self._kernel_of(self._named(tuple(self._unmade.pop(0)()), {}))
         return self._made
 
     def _named(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
@@ -135,12 +135,34 @@ class LoopFunction(_core.KnownCalls):
         bound.apply_defaults()
         return bound.arguments
 
-    def _bound(
-        self, arguments: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> tuple[Signature, dict[str, Any]]:
+    def _bound(self, given: dict[str, Any]) -> tuple[Signature, dict[str, Any]]:
+        """The signature of these arguments, and the values of the program's."""
         from .signatures import signature_of
 
-        return signature_of(self.__name__, self._named(arguments, keywords))
+        outside = {own: array.now() for array, own in self._outside.items()}
+        there = {own: array for own, array in outside.items() if array is not None}
+        return signature_of(self.__name__, given, there)
+
+    def _kernel_of(self, given: dict[str, Any]) -> tuple[Kernel, Signature, dict[str, Any]]:
+        """The kernel for these arguments, and for arrays outside that it turns out to use."""
+        return self._with_arrays(given, lambda signature, values: self._kernel(signature, values))
+
+    def _with_arrays(
+        self, given: dict[str, Any], make: Callable[[Signature, dict[str, Any]], _Made]
+    ) -> tuple[_Made, Signature, dict[str, Any]]:
+        """What is made for these arguments, asked again with each array outside that it needs."""
+        from .context import NeedsArray
+
+        while True:
+            signature, values = self._bound(given)
+            try:
+                return make(signature, values), signature, values
+            except NeedsArray as needs:
+                with self._lock:
+                    own = needs.outside.name
+                    while own in given or own in self._outside.values():
+                        own += "_"
+                    self._outside.setdefault(needs.outside, own)
 
     def _kernel(self, signature: Signature, values: dict[str, Any]) -> Kernel:
         for kernel in self._made.get(signature, ()):
@@ -152,7 +174,8 @@ class LoopFunction(_core.KnownCalls):
             for kernel in self._made.get(signature, ()):
                 if kernel.holds(values):
                     return kernel
-            kernel = made_kernel(self.__tilewright_loops__, signature, values, self._options)
+            loops = self.__tilewright_loops__
+            kernel = made_kernel(loops, signature, values, self._outside, self._options)
             self._keeper.made()
             self._made.setdefault(signature, []).append(kernel)
         return kernel
@@ -162,9 +185,13 @@ class LoopFunction(_core.KnownCalls):
         from .kernels import translated
         from .translation import Translation
 
-        signature, values = self._bound(arguments, keywords)
-        loops = self.__tilewright_loops__
-        return translated(Translation(self.__name__), loops, signature, values, {}).program
+        def made(signature: Signature, values: dict[str, Any]) -> Program:
+            translation = Translation(self.__name__)
+            translation.outside = self._outside
+            loops = self.__tilewright_loops__
+            return translated(translation, loops, signature, values, {}).program
+
+        return self._with_arrays(self._named(arguments, keywords), made)[0]
 
     def inspect(self, *arguments: Any, **keywords: Any) -> TranslatedFunction:
         """The kernel for such arguments, to schedule and to look at; nothing runs.
@@ -176,7 +203,7 @@ class LoopFunction(_core.KnownCalls):
             what `tw.function` gives, in place on the caller's arrays.
         """
         self._keeper.forget()
-        return self._kernel(*self._bound(arguments, keywords)).function
+        return self._kernel_of(self._named(arguments, keywords))[0].function
 
     def tune(
         self, /, *arguments: Any, budget: Any = "30s", progress: bool | None = None, **keywords: Any
@@ -198,8 +225,7 @@ class LoopFunction(_core.KnownCalls):
     ) -> tuple[TranslatedFunction, list[Any]]:
         """The kernel for such arguments, and its own."""
         self._keeper.forget()
-        signature, values = self._bound(arguments, keywords)
-        kernel = self._kernel(signature, values)
+        kernel, _, values = self._kernel_of(self._named(arguments, keywords))
         return kernel.function, list(kernel.arrays_for(values).values())
 
     def _tuned(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from ..tree import Expression, Literal, Operation
-from .context import Frame, Storage
-from .functions import ModuleNames
+from .context import Frame, Known, NeedsArray, Storage
+from .functions import ModuleNames, Outside
+from .groups import Group
 from .kinds import BOOL, INT, Kind, kind_of
 from .operators import Operators
+from .records import Records
 from .subscripts import Subscripts
 from .values import (
     ArrayValue,
     Chosen,
     Method,
+    Record,
+    RecordMethod,
     Scalar,
     Static,
     TupleValue,
@@ -38,7 +42,6 @@ __all__ = ["Expressions"]
 _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
     ast.SetComp: ("a set", "use arrays"),
     ast.DictComp: ("a dictionary", "use arrays"),
-    ast.Dict: ("a dictionary", "use arrays or arguments of their own"),
     ast.Set: ("a set", "use arrays"),
     ast.Lambda: ("a lambda", "give it a name, f = lambda ..., and call that"),
     ast.JoinedStr: ("a formatted string", "format outside of the function"),
@@ -58,17 +61,23 @@ def _is_of_ufunc(found: object, name: str) -> bool:
     return isinstance(found, np.ufunc) and name in ("outer", "at")
 
 
-class Expressions(Operators, Subscripts):
+class Expressions(Operators, Records, Subscripts):
     """Expressions."""
 
     def expression(self, node: ast.expr) -> Value:
         match node:
             case ast.Constant():
                 return self.constant(node.value, node)
+            case Known():
+                return node.value
             case ast.Name():
                 return self.name_value(node)
             case ast.Tuple() | ast.List():
-                return TupleValue(tuple(part for each in node.elts for part in self._parts(each)))
+                parts = tuple(part for each in node.elts for part in self._parts(each))
+                is_list = isinstance(node, ast.List)
+                return TupleValue(parts, Group(list, tuple(range(len(parts)))) if is_list else None)
+            case ast.Dict():
+                return self.dictionary(node)
             case ast.BinOp():
                 left, right = self.expression(node.left), self.expression(node.right)
                 if isinstance(node.op, ast.MatMult):
@@ -124,7 +133,11 @@ class Expressions(Operators, Subscripts):
         if isinstance(value, tuple):
             return TupleValue(tuple(self.constant(each, node) for each in value))
         if isinstance(value, np.ndarray):
-            self.refuse(node, "an array that is no argument", "pass it as an argument")
+            self.refuse(
+                node,
+                "an array that is no argument, in a tuple or without dimensions",
+                "pass it as an argument",
+            )
         if isinstance(value, list | dict | set):
             self.refuse(node, f"a {type(value).__name__} is not translated", "pass an array")
         return Static(value)
@@ -167,8 +180,18 @@ class Expressions(Operators, Subscripts):
             value = self.frame.lookup(name)
         except NameError:
             self.refuse(node, f"the name {name!r} is not defined")
+        if isinstance(value, np.ndarray) and value.ndim:
+            return self.array_outside(self.frame.lookup, name)
         self.remember_constant(name, value)
         return self.constant(value, node)
+
+    def array_outside(self, lookup: Callable[[str], Any], name: str) -> Value:
+        """An array that is found by its name: one more argument of the program."""
+        outside = Outside(lookup, name)
+        for known, own in self.outside.items():
+            if known == outside:
+                return self.found_outside[own]
+        raise NeedsArray(outside)
 
     def outer_value(self, name: str, scope: Frame, node: ast.AST) -> Value:
         """A variable of the function around this one."""
@@ -206,6 +229,9 @@ class Expressions(Operators, Subscripts):
                         "pass its value as an argument",
                     )
                 attribute = getattr(found, node.attr)
+                is_array = isinstance(attribute, np.ndarray) and attribute.ndim > 0
+                if is_array and isinstance(found, types.ModuleType):
+                    return self.array_outside(ModuleNames(found).lookup, node.attr)
                 if isinstance(found, types.ModuleType) and found.__name__ not in _FIXED:
                     names = ModuleNames(found)
                     if node.attr in names.names:
@@ -214,9 +240,14 @@ class Expressions(Operators, Subscripts):
             case ArrayValue():
                 return self.array_attribute(value, node)
             case Chosen() if node.attr == "size":
-                return self.count_of(value, node)
+                size: Value = self.count_of(value, node)
+                for extent in value.array.shape[len(value.mask.shape) :]:
+                    size = self.binary(ast.Mult(), size, Scalar(extent, INT), node)
+                return size
             case Chosen() if node.attr == "shape":
-                return TupleValue((self.count_of(value, node),))
+                rest = value.array.shape[len(value.mask.shape) :]
+                extents = tuple(Scalar(extent, INT) for extent in rest)
+                return TupleValue((self.count_of(value, node), *extents))
             case Chosen() if node.attr in ("sum", "prod", "min", "max", "mean", "any", "all"):
                 return Method(value, node.attr)
             case Scalar() if node.attr == "dtype":
@@ -230,6 +261,10 @@ class Expressions(Operators, Subscripts):
                 return Method(
                     ArrayValue((), (), value.kind.dtype, lambda _: value.expression), node.attr
                 )
+            case TupleValue() | Record() if value.form.has_fields:
+                return self.field_of(value, node.attr, node)
+            case Record() if node.attr in ("keys", "values", "items", "get"):
+                return RecordMethod(value, node.attr)
         if isinstance(value, TupleValue) and node.attr in ("append", "extend", "pop", "insert"):
             self.refuse(
                 node, "a list that grows or shrinks", "make an array, and fill it by its subscripts"
@@ -341,7 +376,9 @@ class Expressions(Operators, Subscripts):
 
     def length(self, value: Value, node: ast.AST) -> Value:
         """len(value)."""
-        if isinstance(value, TupleValue):
+        if isinstance(value, TupleValue) or (
+            isinstance(value, Record) and value.form.made_of is dict
+        ):
             return integer(len(value.parts))
         if isinstance(value, ArrayValue) and value.shape:
             return Scalar(value.shape[0], INT)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import builtins
 import types
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from ..constants import Constant, places_of
 from .local_functions import without_local_functions
 from .sources import Source, read_source
 from .sugar import without_sugar
 
-__all__ = ["Loops", "ModuleNames"]
+__all__ = ["Loops", "ModuleNames", "Outside"]
 
 
 class Loops:
@@ -41,6 +44,34 @@ class Loops:
     def places(self, name: str) -> list[Constant]:
         """Where `lookup` finds such a name now."""
         return places_of(self.function, name)
+
+
+class Outside:
+    """An array outside of the function, by its name: whichever is there at a call is meant.
+
+    Attributes:
+        lookup: `lookup` of what has the name.
+    """
+
+    def __init__(self, lookup: Callable[[str], Any], name: str) -> None:
+        scope = lookup.__self__  # type: ignore[attr-defined]
+        self.lookup = lookup
+        self.name = name
+        self._key = id(scope.names if isinstance(scope, ModuleNames) else scope), name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outside) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def now(self) -> np.ndarray | None:
+        """The array that is there now, if it is one."""
+        try:
+            found = self.lookup(self.name)
+        except NameError:
+            return None
+        return found if isinstance(found, np.ndarray) and found.ndim else None
 
 
 class ModuleNames:

@@ -115,6 +115,11 @@ def linear(expression: Expression) -> Linear:
                 return parts[0].scaled(parts[1].constant)
             case "neg":
                 return linear(expression.operands[0]).scaled(-1)
+            case "minimum" | "maximum":
+                forms = [linear(each) for each in expression.operands]
+                if not any(each.terms for each in forms):
+                    extremum = min if expression.name == "minimum" else max
+                    return Linear(extremum(each.constant for each in forms), {})
     return Linear(0, {key_of(expression): (1, expression)})
 
 

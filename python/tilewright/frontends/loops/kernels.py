@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +19,10 @@ from .checks import Checks, FactError, OutsideError
 from .context import NeedsNumbers
 from .definitions import find_webs
 from .facts import value_of
-from .functions import Loops
+from .functions import Loops, Outside
 from .signatures import Signature, alike
 from .sources import Source
-from .translation import Translated, Translation
+from .translation import Form, Given, Result, Translated, Translation
 
 __all__ = ["Kernel", "check_definition", "made_kernel", "translated"]
 
@@ -104,7 +105,9 @@ class Kernel:
         signature: Signature,
         values: dict[str, Any],
     ) -> None:
-        """Lets calls like this one come here without Python."""
+        """Lets calls like this one come here without Python, if the core can make them."""
+        if not (signature.is_flat and self.translated.is_flat):
+            return
         contiguous = self.translated.contiguous
         is_general = (
             self.function.knows_sizes
@@ -153,18 +156,35 @@ def _size(extent: Expression, values: dict[str, Any]) -> int:
 def _returned(translated: Translated, given: dict[str, Any]) -> Any:
     if translated.results is None:
         return None
-    parts = []
-    for result in translated.results:
-        array = given[result.array]
-        if result.kind is None:
-            parts.append(array)
-        else:
-            parts.append(array.item() if result.kind.weak else array[()])
-    return tuple(parts) if translated.is_tuple else parts[0]
+    parts = iter([_part(result, given) for result in translated.results])
+    return _made(translated.form, parts)
+
+
+def _part(result: Result, given: dict[str, Any]) -> Any:
+    array = given[result.array]
+    if result.mask:
+        return array[given[result.mask]]
+    if result.kind is None:
+        return array
+    return array.item() if result.kind.weak else array[()]
+
+
+def _made(form: Form, parts: Iterator[Any]) -> Any:
+    """What is returned, of the results."""
+    if form is None:
+        return next(parts)
+    if isinstance(form, Given):
+        return form.value
+    group, inner = form
+    return group.make([_made(each, parts) for each in inner])
 
 
 def made_kernel(
-    loops: Loops, signature: Signature, values: dict[str, Any], options: dict[str, Any]
+    loops: Loops,
+    signature: Signature,
+    values: dict[str, Any],
+    outside: dict[Outside, str],
+    options: dict[str, Any],
 ) -> Kernel:
     """A new kernel; subscripts that turn out to be below 0 count from the end."""
     wrapping: set[Any] = set()
@@ -174,6 +194,7 @@ def made_kernel(
         translation = Translation(loops.name)
         translation.wrapping = wrapping
         translation.residues = residues
+        translation.outside = outside
         found = translated(translation, loops, signature, values, numbers)
         try:
             return Kernel(found, values, options)
@@ -202,6 +223,7 @@ def translated(
             return translation.run(loops, signature)
         except NeedsNumbers as needs:
             numbers.update({name: int(values[name]) for name in needs.names})
+            translation.kinds.clear()  # shapes are others
 
 
 def check_definition(source: Source) -> None:

@@ -27,6 +27,7 @@ from .values import (
     Chosen,
     Method,
     RangeValue,
+    RecordMethod,
     Scalar,
     Static,
     TupleValue,
@@ -98,12 +99,16 @@ class Library(Calls):
             keywords[keyword.arg] = self.expression(keyword.value)
         if isinstance(function, Method):
             return self.method(function, arguments, keywords, node)
+        if isinstance(function, RecordMethod):
+            return self.record_method(function, arguments, node)
         if not isinstance(function, Static):
             self.refuse(node, f"{self.described(function)} cannot be called")
         target = function.value
         if hasattr(target, "__tilewright_loops__"):
             return self.call_function(target, arguments, keywords, node)
-        found = self._of_python(target, arguments, keywords, node)
+        found = self.made_record(target, arguments, keywords, node)
+        if found is None:
+            found = self._of_python(target, arguments, keywords, node)
         if found is None:
             found = self._of_numpy(target, arguments, keywords, node)
         if found is None:
@@ -111,7 +116,11 @@ class Library(Calls):
         if found is None:
             name = getattr(target, "__qualname__", None) or getattr(target, "__name__", "this")
             module = getattr(target, "__module__", None) or ""
-            way_out = OUTSIDE.get(str(name), "write it in terms of what docs/python-loops.md lists")
+            way_out = OUTSIDE.get(
+                str(name).rpartition(".")[2], "write it in terms of what docs/python-loops.md lists"
+            )
+            if any(getattr(frame.function, "function", None) is target for frame in self.frames):
+                self.refuse(node, f"{name} calls itself", "write a loop")
             if type(target).__name__ == "function" and not module.startswith("numpy"):
                 way_out = f"decorate {name} with @tw.jit, too"
             self.refuse(node, f"the function {name} is not translated", way_out)
@@ -293,6 +302,12 @@ class Library(Calls):
             return self._filled(target, values, keywords, node)
         if target in _FILLED_LIKE or target is np.full_like:
             return self._filled_like(target, values, keywords, node)
+        if target in (np.nonzero, np.flatnonzero):
+            of = self._one(values, keywords, node)
+            if target is np.flatnonzero and isinstance(of, ArrayValue):
+                of = self.reshaped(of, Scalar(literal(-1), INT), node)
+            found = self.positions(of, node)
+            return found if target is np.nonzero else found.parts[0]
         simple: dict[Any, Callable[..., Value]] = {
             np.dot: self._dot,
             np.outer: self._outer,
@@ -304,17 +319,13 @@ class Library(Calls):
             np.vdot: self._dot,
             np.inner: self._inner,
         }
-        if target not in simple or (target is np.transpose and len(values) == 2):
+        if target not in simple or (target is np.transpose and len(values) + len(keywords) == 2):
             return None
         if target is np.clip:
             given = self._take("a a_min a_max", values, keywords, node)
             values, keywords = [each or _NONE for each in given], {}
         if target is np.where and len(values) == 1:
-            self.refuse(
-                node,
-                "np.where with one argument gives an array whose length depends on data",
-                "use the mask itself, or a loop",
-            )
+            return self.positions(values[0], node)
         if target is np.arange and "dtype" in keywords:
             dtype = self.dtype_of(keywords.pop("dtype"), node)
             made = self._arange(*values, node=node)

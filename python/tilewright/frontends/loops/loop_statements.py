@@ -232,6 +232,7 @@ class LoopStatements(ParallelSums, Expressions):
             for statement in self.block_of(node.body if known else node.orelse):
                 self.emit(statement, node)
             return
+        self.note_test(condition)
         named = self.named_arrays()
         body = self.block_of(node.body)
         if _returns(node.body):

@@ -26,7 +26,15 @@ from ..tree import Expression, If, Read, Variable, reads_of
 from .expressions import Expressions
 from .indices import key_of
 from .kinds import INT64
-from .values import ArrayValue, Chosen, Scalar, Value, converted
+from .values import (
+    ArrayValue,
+    Chosen,
+    Scalar,
+    TupleValue,
+    Value,
+    converted,
+    integer,
+)
 
 __all__ = ["Masks"]
 
@@ -38,14 +46,8 @@ class Masks(Expressions):
 
     def as_mask(self, target: ast.expr) -> tuple[ArrayValue, ArrayValue] | None:
         """The array and the mask of `array[mask]`; None of other targets."""
-        if not isinstance(target, ast.Subscript) or isinstance(
-            target.slice, ast.Slice | ast.Tuple | ast.Constant
-        ):
-            return None
-        before = len(self.out)
-        chosen = self.expression(target.slice)
-        if not isinstance(chosen, ArrayValue) or chosen.dtype.kind != "b":
-            del self.out[before:]  # it is looked at again
+        chosen = self._mask_in(target.slice) if isinstance(target, ast.Subscript) else None
+        if not isinstance(target, ast.Subscript) or chosen is None:
             return None
         array = self.expression(target.value)
         if not isinstance(array, ArrayValue) or len(chosen.shape) > len(array.shape):
@@ -71,11 +73,28 @@ class Masks(Expressions):
 
     def chosen(self, array: ArrayValue, mask: ArrayValue, node: ast.AST) -> Value:
         """array[mask]: what is made of it element by element, and then summed up."""
-        if len(mask.shape) != len(array.shape):
-            self.refuse(node, "a mask with fewer dimensions than the array", "give it as many")
-        for own, wanted in zip(mask.shape, array.shape, strict=True):
+        if len(mask.shape) > len(array.shape):
+            self.refuse(node, "a mask has as many dimensions as the array, or fewer")
+        for own, wanted in zip(mask.shape, array.shape, strict=False):
             self.claim_equal(own, wanted, node, "a mask of another shape")
         return Chosen(array, mask)
+
+    def positions(self, mask: Value, node: ast.AST) -> TupleValue:
+        """np.nonzero(mask): along each axis, the positions of what it chooses."""
+        if not isinstance(mask, ArrayValue) or not mask.shape:
+            self.refuse(node, f"{self.described(mask)} has no positions")
+        if mask.dtype.kind != "b":
+            compared = self.compare(ast.NotEq(), mask, integer(0), node)
+            assert isinstance(compared, ArrayValue)
+            mask = compared
+        known = self._kept_array(mask, node)
+
+        def along(axis: int) -> ArrayValue:
+            return ArrayValue(known.shape, known.room, INT64, lambda indices: indices[axis])
+
+        return TupleValue(
+            tuple(Chosen(along(axis), known, axis) for axis in range(len(known.shape)))
+        )
 
     def by_elements(
         self, values: Sequence[Value], make: Callable[[Sequence[Value]], Value], node: ast.AST
@@ -84,26 +103,40 @@ class Masks(Expressions):
         masks = [value.mask for value in values if isinstance(value, Chosen)]
         if not masks:
             return make(values)
-        if any(isinstance(value, ArrayValue) and value.shape for value in values) or any(
-            _key(mask) != _key(masks[0]) for mask in masks
-        ):
+        rows = min(
+            len(value.array.shape) - len(value.mask.shape)
+            for value in values
+            if isinstance(value, Chosen)
+        )
+        if any(
+            isinstance(value, ArrayValue) and len(value.shape) > rows for value in values
+        ) or any(_key(mask) != _key(masks[0]) for mask in masks):
             self.refuse(
                 node,
                 "an array at a mask, whose length depends on data, with another array",
                 "use the same mask on both, or np.where",
             )
+        if len({len(value.array.shape) for value in values if isinstance(value, Chosen)}) > 1:
+            self.refuse(node, "arrays of different dimensions at one mask", "use np.where")
         made = make([value.array if isinstance(value, Chosen) else value for value in values])
         assert isinstance(made, ArrayValue)
         return Chosen(made, masks[0])
 
     def kept_chosen(self, value: Chosen, node: ast.AST) -> Chosen:
         """What was chosen, whatever becomes of the array and of the mask."""
-        array = value.array
+        array = value.array if value.axis >= 0 else self._kept_array(value.array, node)
+        return Chosen(array, self._kept_array(value.mask, node), value.axis)
+
+    def _kept_array(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
+        """The elements that it has now: its own memory, if nobody writes to that any more."""
+        if array.whole and array.base in self.settled_arrays:
+            return array
         if array.whole and array.base and array.base not in self.overwritten:
             self.lent.add(array.base)
-        else:
-            array = self.in_memory(array, node)
-        return Chosen(array, self.in_memory(value.mask, node))
+            return array
+        made = self.in_memory(array, node)
+        self.settled_arrays.add(made.base)
+        return made
 
     def binary(self, operator: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
         plain = super().binary

@@ -72,15 +72,20 @@ def diag(v: Any) -> Any:
     return made
 
 
-def linspace(start: Any, stop: Any, num: int = 50) -> Any:
-    """np.linspace with its end."""
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = float
+) -> Any:
+    """np.linspace of numbers, as floats."""
     made = np.empty(num)
-    step = (stop - start) / max(num - 1, 1)
+    if endpoint:
+        step = (stop - start) / max(num - 1, 1)
+    else:
+        step = (stop - start) / max(num, 1)
     for i in range(num):
         made[i] = i * step + start
-    if num > 1:
+    if endpoint and num > 1:
         made[num - 1] = stop
-    return made
+    return made.astype(dtype)
 
 
 def argmax(a: Any, axis: Any = None) -> Any:
@@ -363,6 +368,14 @@ def around(a: Any, decimals: int = 0) -> Any:
     return made
 
 
+def angle(z: Any, deg: Any = False) -> Any:
+    """np.angle."""
+    made = np.arctan2(np.imag(z), np.real(z))
+    if deg:
+        made = np.degrees(made)
+    return made
+
+
 WRITTEN: dict[Any, Any] = {
     np.var: var, np.std: std, np.linalg.norm: norm, np.trace: trace, np.eye: eye,
     np.identity: identity, np.diag: diag, np.linspace: linspace, np.argmax: argmax,
@@ -372,20 +385,21 @@ WRITTEN: dict[Any, Any] = {
     np.fill_diagonal: fill_diagonal, np.cross: cross, np.gradient: gradient, np.cov: cov,
     np.corrcoef: corrcoef, np.heaviside: heaviside, np.sinc: sinc, np.isclose: isclose,
     np.allclose: allclose, np.array_equal: array_equal, np.logaddexp: logaddexp,
-    np.bincount: bincount, np.round: around,
+    np.bincount: bincount, np.round: around, np.angle: angle,
 }  # fmt: skip
 OUTSIDE = {
     name: f"call {name} outside of the function, between two with @tw.jit"
-    for name in "eig eigvals lstsq lexsort unique union1d intersect1d setdiff1d apply_along_axis".split()
+    for name in "eig eigvals lstsq lexsort apply_along_axis".split()
 }
 OUTSIDE.update(
     dict.fromkeys(
-        "seed random rand randn randint uniform normal choice default_rng shuffle permutation".split(),
+        "seed random random_sample standard_normal exponential poisson integers rand randn randint "
+        "uniform normal choice default_rng shuffle permutation".split(),
         "draw the numbers outside of the function, and pass them as an array",
     )
 )
 OUTSIDE["print"] = "print outside of the function; return what it shows"
-OUTSIDE["nonzero"] = OUTSIDE["flatnonzero"] = OUTSIDE["argwhere"] = "use the mask itself, or a loop"
+OUTSIDE["argwhere"] = "use np.nonzero, the mask itself, or a loop"
 """What to write instead of functions that are not translated, by their names."""
 
 WRITTEN.update({each: each for each in (_first, _extrema, _correlation, _difference)})

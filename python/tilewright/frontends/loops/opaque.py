@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tree import Block, Expression, Literal, Operation
+from ..tree import Block, Expression, Literal, Operation, parts_of
 from .indices import add, is_pure, literal, simplified, subtract
 from .kinds import INT64
 from .reductions import Reductions
@@ -221,6 +221,10 @@ class Opaque(Reductions):
             self.refuse(node, f"{name} refuses such arguments: {error}")
         results = sample if isinstance(sample, tuple) else (sample,)
         shapes = [self._shape(each, extents, given, node) for each in gives.split(",")]
+        for extent in (extent for shape in shapes for extent in shape):
+            if _has_choice(extent):
+                index = Operation("%", (extent, extent), INT64, self.at(node))
+                self.require_numbers_in(index)  # the size of what is stored is one affine function
         kept = []
         for array in arrays:
             for extent in array.shape:
@@ -273,7 +277,7 @@ class Opaque(Reductions):
                 shape.append(self._sum(ast.parse(part, mode="eval").body, extents, given, node))
             else:
                 shape += extents[part]
-        return tuple(shape)
+        return tuple(map(simplified, shape))
 
     def _sum(
         self,
@@ -328,6 +332,12 @@ def _call_of(target: Any, given: dict[str, Any], count: int) -> Callable[..., An
 def _as_array(number: Scalar) -> ArrayValue:
     """A number as an array without dimensions."""
     return ArrayValue((), (), number.kind.dtype, lambda _: number.expression)
+
+
+def _has_choice(extent: Expression) -> bool:
+    """Whether it is the smaller or larger one of two."""
+    is_one = isinstance(extent, Operation) and extent.name in ("minimum", "maximum")
+    return is_one or any(map(_has_choice, parts_of(extent)))
 
 
 def _filler(function: Callable[..., Any], places: list[int], count: int) -> Callable[..., None]:

@@ -17,6 +17,7 @@ from .indices import constant_of
 from .kinds import BOOL, FLOAT, INT, INT64, STRONG_BOOL, Kind, join
 from .values import (
     ArrayValue,
+    Record,
     Scalar,
     Static,
     TupleValue,
@@ -261,6 +262,10 @@ class Operators(Context):
         if isinstance(operator, ast.Is | ast.IsNot):
             same = isinstance(left, Static) and isinstance(right, Static)
             same = same and left.value is right.value  # type: ignore[union-attr]
+            kinds = {each.kind for each in (left, right) if isinstance(each, Scalar)}
+            if kinds == {BOOL} and isinstance(left, Scalar) and isinstance(right, Scalar):
+                wanted = ast.Eq() if isinstance(operator, ast.Is) else ast.NotEq()
+                return self.compare(wanted, left, right, node)
             if not (isinstance(left, Static) or isinstance(right, Static)):
                 self.refuse(node, "`is` compares objects, and numbers are none here", "use ==")
             return Scalar(Literal(same == isinstance(operator, ast.Is), BOOL.dtype), BOOL)
@@ -282,7 +287,9 @@ class Operators(Context):
         return self._known(name, left, right) or result
 
     def _contained(self, holds: bool, left: Value, right: Value, node: ast.AST) -> Value:
-        """left in right, of a tuple or list."""
+        """left in right, of a tuple, a list or the keys of a dictionary."""
+        if isinstance(right, Record) and right.group.made_of is dict:
+            right = TupleValue(tuple(self.constant(key, node) for key in right.group.keys))
         if not isinstance(right, TupleValue):
             self.refuse(node, "`in` of what is no tuple or list", "compare with each value")
         found: Value = Scalar(Literal(False, BOOL.dtype), BOOL)

@@ -27,6 +27,7 @@ from .values import (
     Value,
     broadcast_indices,
     converted,
+    integer,
 )
 
 __all__ = ["Reductions", "number_of"]
@@ -52,9 +53,9 @@ class Reductions(Statements):
         if isinstance(array, Scalar):
             return array
         if isinstance(array, Chosen):
-            if keepdims or not (isinstance(axis, Static) and axis.value is None):
-                self.refuse(node, f"{name} of {self.described(array)}, along an axis")
-            return self._of_chosen(name, array, node)
+            if keepdims:
+                self.refuse(node, f"{name} of {self.described(array)}, with keepdims=")
+            return self._of_chosen(name, array, axis, node)
         if not isinstance(array, ArrayValue):
             self.refuse(node, f"{name} of {self.described(array)}")
         axes = self.axes_of(axis, len(array.shape), node)
@@ -118,24 +119,44 @@ class Reductions(Statements):
         with self.loops(extents, node) as terms:
             self.assign(place, Operation(operation, (place, term(terms)), dtype, where), node)
 
-    def _of_chosen(self, name: str, chosen: Chosen, node: ast.AST) -> Value:
-        """A reduction of what a mask chooses: of all, with what changes nothing in place of the others."""
+    def _of_chosen(self, name: str, chosen: Chosen, axis: Value, node: ast.AST) -> Value:
+        """A reduction of what a mask chooses: with what changes nothing in place of the others."""
         array, mask = chosen.array, chosen.mask
+        rows = len(mask.shape)
+        axes = self.axes_of(axis, len(array.shape) - rows + 1, node)
+        if 0 not in axes:  # within what is chosen
+            within = TupleValue(tuple(integer(each + rows - 1) for each in axes))
+            made = self.reduction(name, array, within, False, node)
+            assert isinstance(made, ArrayValue)
+            return Chosen(made, mask)
         if name == "mean":
             if array.dtype.kind in "biu":
                 cast = self.cast(array, Kind(np.dtype(np.float64)), node)
                 assert isinstance(cast, ArrayValue)
                 array = cast
-            total = self._of_chosen("sum", Chosen(array, mask), node)
-            return self.binary(ast.Div(), total, self.count_of(chosen, node), node)
+            total = self._of_chosen("sum", Chosen(array, mask), axis, node)
+            count: Value = self.count_of(chosen, node)
+            for each in axes[1:]:
+                extent = Scalar(array.shape[each + rows - 1], INT)
+                count = self.binary(ast.Mult(), count, extent, node)
+            return self.binary(ast.Div(), total, count, node)
         array, dtype = self._typed(name, array, node)
         other = number_of(_nothing(name, dtype), dtype)
+        ones = (literal(1),) * (len(array.shape) - rows)
+        column = ArrayValue(
+            (*mask.shape, *ones), (*mask.room, *ones), mask.dtype, lambda i: mask.element(i[:rows])
+        )
 
         def make(test: Expression, value: Expression) -> Expression:
             return Select(test, value, other, dtype)
 
+        along = [*range(rows), *(each + rows - 1 for each in axes[1:])]
         return self.reduction(
-            name, self.apply((mask, array), make, Kind(dtype), node), _ALL, False, node
+            name,
+            self.apply((column, array), make, Kind(dtype), node),
+            TupleValue(tuple(map(integer, along))),
+            False,
+            node,
         )
 
     def count_of(self, chosen: Chosen, node: ast.AST) -> Scalar:

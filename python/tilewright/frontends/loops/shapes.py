@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 
 from ..tree import Expression, Operation
-from .indices import add, constant_of, linear, literal, same, subtract
+from .indices import add, constant_of, key_of, linear, literal, same, subtract
 from .kinds import INT64, Kind, join
 from .operators import Operators
 from .subscripts import Subscripts, _view
@@ -19,6 +19,10 @@ from .values import ArrayValue, Scalar, TupleValue, Value
 __all__ = ["Shapes"]
 
 Indices = tuple[Expression, ...]
+
+
+def _without_ones(shape: Indices) -> list[object]:
+    return [key_of(extent) for extent in shape if constant_of(extent) != 1]
 
 
 class Shapes(Operators, Subscripts):
@@ -32,11 +36,16 @@ class Shapes(Operators, Subscripts):
         extents = [self.as_index(part, node, "an extent") for part in parts]
         shape = self._inferred(array, extents, node)
         is_whole = array.reshaped or (array.whole and array.room == array.shape)
-        if array.base and not is_whole:
-            self.refuse(node, "reshape of a part of an array", "copy it before, .copy()")
-        if array.base:
-            self.contiguous.add(array.base)
-        element, place = array.element, array.place
+        element, place, base = array.element, array.place, array.base
+        if _without_ones(array.shape) == _without_ones(shape):
+            pass  # a view of whatever it is
+        elif (
+            base and not is_whole
+        ):  # NumPy's is a view or a copy, which is the same to those who read it
+            self.unchanged.setdefault(base, (self.at(node), "a part in another shape is read from"))
+            base, place = "", None
+        elif base:
+            self.contiguous.add(base)
 
         def back(indices: Indices) -> Indices:
             return self._element_of(array.shape, shape, indices, node)
@@ -46,10 +55,10 @@ class Shapes(Operators, Subscripts):
             shape,
             array.dtype,
             lambda indices: element(back(indices)),
-            array.base,
+            base,
             None if place is None else lambda indices: place(back(indices)),
             uninitialised=array.uninitialised,
-            reshaped=True,
+            reshaped=is_whole,
         )
 
     def _inferred(self, array: ArrayValue, extents: list[Expression], node: ast.AST) -> Indices:

@@ -7,7 +7,7 @@ call that differs in these gets a kernel of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,14 @@ import numpy as np
 
 from ...base.errors import ArgumentError, ArgumentOverflowError, ArgumentTypeError
 from .. import known_calls
+from .groups import MOST_PARTS, Group, flattened, group_of
 from .kinds import Kind, kind_of
 
 __all__ = [
     "RESERVED",
     "ArraySlot",
     "ConstantSlot",
+    "GroupSlot",
     "NumberSlot",
     "ParameterSlot",
     "Signature",
@@ -80,74 +82,168 @@ class ConstantSlot:
         return repr(self.value)
 
 
-Slot = ArraySlot | ParameterSlot | NumberSlot | ConstantSlot
+@dataclass(frozen=True)
+class GroupSlot:
+    """A tuple, a dataclass or the like, with a slot for each part."""
+
+    argument: str
+    group: Group
+    parts: tuple[Slot, ...]
+
+    def __str__(self) -> str:
+        parts = [str(part) for part in self.parts]
+        if self.group.has_fields or self.group.made_of is dict:
+            parts = [f"{key}: {part}" for key, part in zip(self.group.keys, parts, strict=True)]
+        return f"{self.group.made_of.__name__}({', '.join(parts)})"
+
+
+Slot = ArraySlot | ParameterSlot | NumberSlot | ConstantSlot | GroupSlot
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The slots of the arguments, in order, and the parameters that are extents."""
+    """The slots of the arguments, in order, and the parameters that are extents.
+
+    Attributes:
+        outer: the slots of arrays that are no arguments: the function finds them by their names.
+    """
 
     slots: tuple[Slot, ...]
     extents: tuple[str, ...]
+    outer: tuple[ArraySlot, ...] = ()
 
     def __str__(self) -> str:
         return f"({', '.join(f'{slot.argument}: {slot}' for slot in self.slots)})"
 
+    def leaves(self) -> Iterator[Slot]:
+        """The slots of what has no parts."""
+        yield from _leaves((*self.slots, *self.outer))
 
-def signature_of(name: str, arguments: Mapping[str, Any]) -> tuple[Signature, dict[str, Any]]:
+    @property
+    def is_flat(self) -> bool:
+        """Whether each argument is one of the program's, and all of those are arguments."""
+        return not self.outer and not any(isinstance(slot, GroupSlot) for slot in self.slots)
+
+
+def _leaves(slots: Iterable[Slot]) -> Iterator[Slot]:
+    for slot in slots:
+        if isinstance(slot, GroupSlot):
+            yield from _leaves(slot.parts)
+        else:
+            yield slot
+
+
+def signature_of(
+    name: str, arguments: Mapping[str, Any], outer: Mapping[str, np.ndarray] | None = None
+) -> tuple[Signature, dict[str, Any]]:
     """The signature of a call and the values of the program's arguments, by name.
+
+    Args:
+        name: the function's.
+        arguments: by name.
+        outer: arrays that are no arguments, by names of their own.
 
     Raises:
         ArgumentTypeError: an argument is no array or number, or of a type without a translation.
         ArgumentOverflowError: an integer does not fit 64 bits.
         ArgumentError: arrays share memory in part.
     """
-    slots: list[Slot] = []
     values: dict[str, Any] = {}
     extents: dict[int, str] = {}
     arrays: dict[tuple[Any, ...], str] = {}
-    for argument, value in arguments.items():
-        own = f"{argument}_" if argument in RESERVED else argument
-        if isinstance(value, np.ndarray) and value.ndim:
-            slots.append(_array_slot(name, argument, value, arrays, values, extents, arguments))
-            continue
-        if isinstance(value, np.ndarray):
-            raise ArgumentTypeError(
-                f"{name}(): the argument {argument} is an array without dimensions; pass a number, "
-                f"{argument}[()], or an array with one element"
-            )
-        if value is None or isinstance(value, bool | str):
-            slots.append(ConstantSlot(argument, value))
-            continue
-        kind = kind_of(value)
-        if kind is None:
-            raise ArgumentTypeError(
-                f"{name}(): the argument {argument} must be a NumPy array or a number, not "
-                f"{type(value).__name__}; make it an array, or pass its parts as arguments of their own"
-            )
-        if kind.is_integer:
-            if not -(2**63) <= int(value) < 2**63:
-                raise ArgumentOverflowError(
-                    f"{name}(): the argument {argument} = {value} does not fit 64 bits"
-                )
-            slots.append(ParameterSlot(argument, own, kind))
-            values[own] = int(value)
-        else:
-            slots.append(NumberSlot(argument, own, kind))
-            values[own] = np.asarray(value, kind.dtype)
+    taken = {*arguments, *(outer or ())}
+
+    def fresh(wanted: str) -> str:
+        while wanted in taken:
+            wanted += "_"
+        taken.add(wanted)
+        return wanted
+
+    given = {
+        argument: list(flattened(argument, argument, value, fresh))
+        for argument, value in (*arguments.items(), *(outer or {}).items())
+    }
+    found = {
+        argument: iter(
+            [
+                _leaf_slot(name, shown, own, value, arrays, values, extents, taken)
+                for shown, own, value in parts
+            ]
+        )
+        for argument, parts in given.items()
+    }
+    slots = tuple(
+        _grouped(argument, value, found[argument]) for argument, value in arguments.items()
+    )
+    outside = tuple(next(found[argument]) for argument in outer or ())
     for extent, shown in extents.items():
         values[shown] = extent
-    return Signature(tuple(slots), tuple(extents.values())), values
+    return Signature(slots, tuple(extents.values()), outside), values  # type: ignore[arg-type]
+
+
+def _grouped(argument: str, value: Any, leaves: Iterator[Slot]) -> Slot:
+    """The slot of an argument, of those of its parts."""
+    found = group_of(value)
+    if found is None or len(found[1]) > MOST_PARTS:
+        return next(leaves)
+    group, parts = found
+    return GroupSlot(argument, group, tuple(_grouped(argument, part, leaves) for part in parts))
+
+
+def _leaf_slot(
+    name: str,
+    argument: str,
+    own: str,
+    value: Any,
+    arrays: dict[tuple[Any, ...], str],
+    values: dict[str, Any],
+    extents: dict[int, str],
+    taken: Container[str],
+) -> Slot:
+    """The slot of a value without parts, which is shown as `argument`."""
+    if own in RESERVED:
+        own += "_"
+    if isinstance(value, np.ndarray) and value.ndim:
+        return _array_slot(name, argument, own, value, arrays, values, extents, taken)
+    if isinstance(value, np.ndarray):
+        raise ArgumentTypeError(
+            f"{name}(): the argument {argument} is an array without dimensions; pass a number, "
+            f"{argument}[()], or an array with one element"
+        )
+    if value is None or isinstance(value, bool | str):
+        return ConstantSlot(argument, value)
+    kind = kind_of(value)
+    if kind is None:
+        parts = group_of(value)
+        raise ArgumentTypeError(
+            f"{name}(): the argument {argument} must be a NumPy array or a number, not "
+            f"{type(value).__name__}"
+            + (
+                f" of {len(parts[1])} parts, of which there may be {MOST_PARTS}; make it an array"
+                if parts
+                else "; make it an array, or pass its parts in a tuple or a dataclass"
+            )
+        )
+    if kind.is_integer:
+        if not -(2**63) <= int(value) < 2**63:
+            raise ArgumentOverflowError(
+                f"{name}(): the argument {argument} = {value} does not fit 64 bits"
+            )
+        values[own] = int(value)
+        return ParameterSlot(argument, own, kind)
+    values[own] = np.asarray(value, kind.dtype)
+    return NumberSlot(argument, own, kind)
 
 
 def _array_slot(
     name: str,
     argument: str,
+    own: str,
     value: np.ndarray,
     arrays: dict[tuple[Any, ...], str],
     values: dict[str, Any],
     extents: dict[int, str],
-    arguments: Mapping[str, Any],
+    taken: Container[str],
 ) -> ArraySlot:
     if value.dtype.kind not in "biufc" or not value.dtype.isnative or value.dtype.itemsize > 16:
         raise ArgumentTypeError(
@@ -155,7 +251,6 @@ def _array_slot(
             "translation; use a native type of numbers"
         )
     memory = value.__array_interface__["data"][0], value.strides, value.shape, value.dtype
-    own = f"{argument}_" if argument in RESERVED else argument
     first = arrays.setdefault(memory, own) if value.size else own
     if first == own:
         for other in arrays.values():
@@ -170,8 +265,8 @@ def _array_slot(
         if extent == 1:
             shape.append(1)
             continue
-        wanted = f"{argument}_{axis}"
-        while wanted in arguments:
+        wanted = f"{own}_{axis}"
+        while wanted in taken:
             wanted += "_"
         shape.append(extents.setdefault(extent, wanted))
     return ArraySlot(argument, first, value.dtype, tuple(shape))

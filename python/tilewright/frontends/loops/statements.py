@@ -37,6 +37,7 @@ from .sugar import Raising
 from .values import (
     ArrayValue,
     Chosen,
+    Record,
     Scalar,
     Static,
     TupleValue,
@@ -242,9 +243,7 @@ class Statements(Masks, LoopStatements):
                     self.frame.bindings[web] = value
                     return
             elif not isinstance(value, ArrayValue):
-                if isinstance(value, Chosen):
-                    value = self.kept_chosen(value, node)
-                self.frame.bindings[web] = value
+                self.frame.bindings[web] = self.settled(value, web, node)
                 return
             elif value.fresh:
                 self.frame.bindings[web] = replace(value, fresh=False)
@@ -260,18 +259,70 @@ class Statements(Masks, LoopStatements):
             self.store_scalar(web, value, target, node)
         elif isinstance(value, ArrayValue):
             self.store_rebound(web, value, target, node)
+        elif isinstance(value, TupleValue) and value.parts:
+            self.store_parts(web, value, target, node)
         else:
+            self.decide_tests()
             self.refuse(
                 node,
                 f"{target.id} is {self.described(value)} here, and something else elsewhere",
                 "use names of their own",
             )
 
+    def settled(self, value: Value, wanted: str, node: ast.AST) -> Value:
+        """The value as it is now, whatever becomes of what it was made of."""
+        match value:
+            case Scalar():
+                return self.kept(value, node, wanted)
+            case Chosen():
+                return self.kept_chosen(value, node)
+            case ArrayValue() if value.fresh:
+                return replace(value, fresh=False)
+            case ArrayValue() if value.base:
+                self.require_fixed(value, node)
+            case ArrayValue():
+                return self.materialised(value, wanted, node)
+            case TupleValue() | Record():
+                parts = tuple(self.settled(part, wanted, node) for part in value.parts)
+                return replace(value, parts=parts)
+        return value
+
+    def store_parts(self, web: str, value: TupleValue, target: ast.Name, node: ast.stmt) -> None:
+        """A tuple for a variable that is assigned in several places: each part into its place."""
+        known = self.frame.bindings.get(web)
+        if known is not None and not (isinstance(known, TupleValue) and known.form == value.form):
+            self.decide_tests()
+            self.refuse(
+                node,
+                f"{target.id} is {self.described(value)} here, and something else elsewhere",
+                "use names of their own",
+            )
+        parts = [
+            self.kept(part, node, web) if isinstance(part, Scalar) else part for part in value.parts
+        ]
+        places: list[Value] = []
+        for number, part in enumerate(parts):
+            own = f"{web}[{number}]"
+            if isinstance(part, Scalar):
+                self.store_scalar(own, part, target, node)
+            elif isinstance(part, ArrayValue):
+                self.store_rebound(own, part, target, node)
+            else:
+                self.refuse(
+                    node,
+                    f"{target.id}[{number}] is {self.described(part)}, and is assigned again",
+                    "use names of their own",
+                )
+            place = self.frame.bindings[own]
+            places.append(self.stored(place, target) if isinstance(place, Storage) else place)
+        self.frame.bindings[web] = TupleValue(tuple(places), value.group)
+
     def store_scalar(self, web: str, value: Scalar, target: ast.Name, node: ast.stmt) -> None:
         """A number into a variable with a place."""
         place = self.frame.bindings.get(web)
         kind, shape = self.remembered((self.frame.key, web), value.kind, None)
         if shape is not None:
+            self.decide_tests()
             self.refuse(node, f"{target.id} is an array elsewhere, and a number here")
         if not isinstance(place, Storage):
             place = Storage(self.new_array(web, kind.dtype, (), node), kind)
@@ -285,6 +336,7 @@ class Statements(Masks, LoopStatements):
         """A new array for a variable that is assigned in several places: into one place."""
         place = self.frame.bindings.get(web)
         if value.base and not value.fresh:
+            self.decide_tests()
             self.refuse(
                 node,
                 f"{target.id} names different arrays at different times",
@@ -292,8 +344,10 @@ class Statements(Masks, LoopStatements):
             )
         kind, shape = self.remembered((self.frame.key, web), value.kind, value.shape)
         if shape is None or not same_shape(shape, value.shape):
+            self.decide_tests()
             self.refuse(node, f"{target.id} has another shape elsewhere", "use names of their own")
         if kind != value.kind:
+            self.decide_tests()
             self.refuse(
                 node, f"{target.id} holds {value.dtype} here and {kind} elsewhere", "convert one"
             )

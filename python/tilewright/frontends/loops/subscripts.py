@@ -11,11 +11,23 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ..tree import Expression, Operation, Read, Select
+from .context import Known
 from .data_slices import DataSlices
 from .indices import add, constant_of, is_pure, literal, multiply, subtract
 from .kinds import BOOL, INT64
-from .values import ArrayValue, Scalar, Static, TupleValue, Value, broadcast_indices
+from .values import (
+    ArrayValue,
+    Record,
+    Scalar,
+    Static,
+    TupleValue,
+    Value,
+    broadcast_indices,
+    mask_of_positions,
+)
 
 __all__ = ["Subscripts"]
 
@@ -23,7 +35,7 @@ __all__ = ["Subscripts"]
 Axis = Callable[[tuple[Expression, ...]], Expression]
 
 
-_MAY_BE_MASKS = (ast.Name, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
+_MAY_BE_MASKS = (ast.Name, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call, ast.Subscript)
 
 
 class Subscripts(DataSlices):
@@ -33,23 +45,88 @@ class Subscripts(DataSlices):
         """value[...]."""
         if isinstance(value, TupleValue):
             return self._of_tuple(value, node)
+        if isinstance(value, Record):
+            return self.of_record(value, node)
+        if isinstance(value, Static) and value.value in (np.mgrid, np.ogrid):
+            return self._grid(node, is_open=value.value is np.ogrid)
         if not isinstance(value, ArrayValue):
             self.refuse(node, f"{self.described(value)} has no elements")
-        chosen: Value | None = None
-        if isinstance(node.slice, _MAY_BE_MASKS):
-            before = len(self.out)
-            chosen = self.expression(node.slice)
-            del self.out[before:]
-        if isinstance(chosen, ArrayValue) and chosen.dtype.kind == "b":
-            if self.is_current_mask(chosen):
-                return value
-            return self.chosen(value, chosen, node)
+        mask = self._mask_in(node.slice)
+        if mask is not None:
+            return value if self.is_current_mask(mask) else self.chosen(value, mask, node)
         view = self.indexed(value, node)
         if view.shape:
             return replace(view, place=None) if view.gathered else view
         if value.uninitialised:
             self.refuse(node, "the elements of np.empty have no values yet", "name the array first")
         return Scalar(view.element(()), view.kind)
+
+    def _mask_in(self, node: ast.expr) -> ArrayValue | None:
+        """The mask that a subscript is, or whose positions it is; None for other ones."""
+        names = node.elts if isinstance(node, ast.Tuple) else []
+        if not isinstance(node, _MAY_BE_MASKS) and not (
+            names and all(isinstance(each, ast.Name) for each in names)
+        ):
+            return None
+        before = len(self.out)
+        chosen = self.expression(node)
+        mask = mask_of_positions(chosen)
+        if mask is None and isinstance(chosen, ArrayValue) and chosen.dtype.kind == "b":
+            mask = chosen
+        if mask is None:
+            del self.out[before:]  # it is looked at again
+        return mask
+
+    def _grid(self, node: ast.Subscript, is_open: bool) -> Value:
+        """np.mgrid[0:n, 1:m] and np.ogrid: the positions along each axis, of whole numbers."""
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        axes: list[tuple[Expression, int, Expression]] = []
+        for item in items:
+            if not isinstance(item, ast.Slice) or item.upper is None:
+                self.refuse(item, "np.mgrid takes slices with an end")
+            first, stop, by = (
+                None if part is None else self.as_index(self.expression(part), part, "a bound here")
+                for part in (item.lower, item.upper, item.step)
+            )
+            step = 1 if by is None else constant_of(by)
+            if step is None or step < 1:
+                self.refuse(item, "the step of np.mgrid must be a number above 0")
+            start = literal(0) if first is None else first
+            assert stop is not None
+            count = self._count(subtract(stop, start), step, item)
+            if not self.of_parameters(count):
+                self.refuse(item, "the extents of a new array must depend on arguments only")
+            axes.append((start, step, count))
+        shape = tuple(count for _, _, count in axes)
+
+        def along(axis: int, index: Expression) -> Expression:
+            start, step, _ = axes[axis]
+            return add(start, multiply(index, step))
+
+        if len(axes) == 1:
+            return ArrayValue(shape, shape, INT64, lambda indices: along(0, indices[0]))
+        if is_open:
+            return TupleValue(tuple(_open_grid(axis, shape, along) for axis in range(len(axes))))
+
+        def element(indices: tuple[Expression, ...]) -> Expression:
+            found = along(len(axes) - 1, indices[len(axes)])
+            for axis in reversed(range(len(axes) - 1)):
+                number, here = constant_of(indices[0]), along(axis, indices[axis + 1])
+                if number is not None:
+                    found = here if number == axis else found
+                    continue
+                is_here = Operation("==", (indices[0], literal(axis)), BOOL.dtype, self.at(node))
+                found = Select(is_here, here, found, INT64)
+            return found
+
+        several = (literal(len(axes)), *shape)
+        return ArrayValue(several, several, INT64, element)
+
+    def of_parameters(self, expression: Expression) -> bool:
+        raise NotImplementedError
+
+    def of_record(self, record: Record, node: ast.Subscript) -> Value:
+        raise NotImplementedError
 
     def chosen(self, array: ArrayValue, mask: ArrayValue, node: ast.AST) -> Value:
         raise NotImplementedError
@@ -80,6 +157,10 @@ class Subscripts(DataSlices):
     def indexed(self, array: ArrayValue, node: ast.Subscript) -> ArrayValue:
         """The view of an array that a subscript gives; one without axes for an element."""
         items = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if isinstance(node.slice, ast.Name):
+            places = self.expression(node.slice)
+            if isinstance(places, TupleValue) and places.form.made_of is not list:
+                items = [_known(part, node.slice) for part in places.parts]
         axes: list[Axis] = []
         shape: list[Expression] = []
         room: list[Expression] = []
@@ -104,6 +185,8 @@ class Subscripts(DataSlices):
                 room.append(space)
             else:
                 value = self.expression(item)
+                if isinstance(value, TupleValue) and value.form.made_of is list:
+                    value = self.array_of(value, None, item)
                 if not is_pure(extent):
                     self.refuse(
                         item,
@@ -308,6 +391,19 @@ class Subscripts(DataSlices):
         shape = tuple(array.shape[axis] for axis in order)
         room = tuple(array.room[axis] for axis in order)
         return _view(array, [back(axis) for axis in range(rank)], shape, room)
+
+
+def _open_grid(
+    axis: int, shape: tuple[Expression, ...], along: Callable[[int, Expression], Expression]
+) -> ArrayValue:
+    own = tuple(extent if n == axis else literal(1) for n, extent in enumerate(shape))
+    return ArrayValue(own, own, INT64, lambda indices: along(axis, indices[axis]))
+
+
+def _known(value: Value, place: ast.expr) -> ast.expr:
+    made = Known()
+    made.value = value
+    return ast.copy_location(made, place)
 
 
 def _is_ellipsis(item: ast.expr) -> bool:

@@ -30,11 +30,20 @@ from ..tree import (
 from .checks import FactError
 from .context import Frame, Storage
 from .definitions import find_webs
+from .groups import Group
 from .indices import NOWHERE, literal
 from .kinds import BOOL, INT64, Kind
 from .library import Library
-from .signatures import ArraySlot, ConstantSlot, NumberSlot, ParameterSlot, Signature
-from .values import ArrayValue, Chosen, Scalar, Static, TupleValue, Value, converted
+from .signatures import (
+    ArraySlot,
+    ConstantSlot,
+    GroupSlot,
+    NumberSlot,
+    ParameterSlot,
+    Signature,
+    Slot,
+)
+from .values import ArrayValue, Chosen, Record, Scalar, Static, TupleValue, Value, converted
 
 __all__ = ["Result", "Translated", "Translation"]
 
@@ -45,11 +54,25 @@ _ROUNDS = 20
 class Result:
     """A value that the function returns: an array of the program, and whether it is a Python number.
 
-    `kind` is None for one that is an array, and for None the name is empty.
+    Attributes:
+        kind: None for one that is an array.
+        mask: an array of the program that says which elements there are; "" for all.
     """
 
     array: str
     kind: Kind | None = None
+    mask: str = ""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A part of what the function returns that is known while translating, such as None."""
+
+    value: Any
+
+
+Form = tuple[Group, tuple["Form", ...]] | Given | None
+"""How results make up what is returned: a value of parts, something known, or a result (None)."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +81,8 @@ class Translated:
 
     Attributes:
         contiguous: arrays whose elements must lie without gaps.
-        results: of its `return`; None without one.
-        is_tuple: it returns a tuple of them.
+        results: of its `return`, without what has parts; None without one.
+        form: how they make up what is returned.
         cases: the loops of which it is right for one remainder of their count only.
         constants: the names outside of the function that it uses, with their values.
         numbers: the parameters of the function that are numbers in the program.
@@ -68,12 +91,27 @@ class Translated:
 
     program: Program
     results: tuple[Result, ...] | None
-    is_tuple: bool
+    form: Form
     constants: list[tuple[Any, str, Any]]
     contiguous: frozenset[str] = frozenset()
     cases: frozenset[Location] = frozenset()
     numbers: dict[str, int] = field(default_factory=dict)
     raised: dict[Location, tuple[type[Exception], tuple[Any, ...]]] = field(default_factory=dict)
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether it returns several results."""
+        return self.form is not None
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether it returns nothing, a result, or a tuple of results, whose elements are all there."""
+        plain = self.form is None or (
+            not isinstance(self.form, Given)
+            and self.form[0].made_of is tuple
+            and not any(self.form[1])
+        )
+        return plain and not any(result.mask for result in self.results or ())
 
     def error_of(self, error: FactError) -> Exception:
         """What a call raises where a fact does not hold."""
@@ -96,8 +134,7 @@ class Translation(Library):
             self.begin()
             self.constants = {}
             self.results: tuple[Result, ...] | None = None
-            self.is_tuple = False
-            self.returns = 0
+            self.form: Form = None
             self.added: list[str] = []
             with self.collected() as body:
                 self.whole(function, signature)
@@ -113,7 +150,9 @@ class Translation(Library):
             )
         self.check_unchanged(tuple(body))
         location = function.source.location(function.source.tree)
-        names = [slot.name for slot in signature.slots if isinstance(slot, ArraySlot | NumberSlot)]
+        names = [
+            slot.name for slot in signature.leaves() if isinstance(slot, ArraySlot | NumberSlot)
+        ]
         names = list(dict.fromkeys(names))
         program = Program(
             self.name,
@@ -132,7 +171,7 @@ class Translation(Library):
         return Translated(
             with_counters_known(program),
             self.results,
-            self.is_tuple,
+            self.form,
             constants,
             frozenset(self.contiguous),
             frozenset(self.cases),
@@ -151,7 +190,11 @@ class Translation(Library):
                 self.nonnegative.add(name)
         arguments = {each.arg: each for each in _argument_nodes(source.tree)}
         for slot in signature.slots:
-            self.argument(slot, arguments[slot.argument])
+            node = arguments[slot.argument]
+            self.bind_argument(webs.name_of[id(node)], self.argument(slot, node), node)
+        self.found_outside = {
+            slot.argument: self.argument(slot, source.tree) for slot in signature.outer
+        }
         for each in ast.walk(source.tree):
             if isinstance(each, ast.Try):
                 self.statement(each)  # which refuses it
@@ -167,32 +210,36 @@ class Translation(Library):
 
     # ---- arguments ----
 
-    def argument(self, slot: Any, node: ast.arg) -> None:
-        """What an argument of the call is."""
-        web = self.frame.webs.name_of[id(node)]
+    def argument(self, slot: Slot, node: ast.AST) -> Value:
+        """What an argument of the call is, or a part of it."""
         where = self.at(node)
-        value: Value
         match slot:
+            case GroupSlot():
+                parts = tuple(self.argument(part, node) for part in slot.parts)
+                made = TupleValue if slot.group.is_tuple else Record
+                return made(parts, slot.group)
+            case ConstantSlot(value=bool() as known):
+                return self.constant(known, node)
             case ConstantSlot():
-                value = Static(slot.value)
+                return Static(slot.value)
             case ParameterSlot() if slot.name in self.numbers:
-                value = Scalar(Literal(self.numbers[slot.name], slot.kind.dtype), slot.kind)
+                return Scalar(Literal(self.numbers[slot.name], slot.kind.dtype), slot.kind)
             case ParameterSlot():
                 if slot.name not in self.parameters:
                     self.taken.add(slot.name)
                     self.parameters[slot.name] = slot.kind.dtype
-                value = Scalar(Variable(slot.name, slot.kind.dtype), slot.kind)
+                return Scalar(Variable(slot.name, slot.kind.dtype), slot.kind)
             case NumberSlot():
                 self.taken.add(slot.name)
                 self.arrays[slot.name] = Array(slot.name, slot.kind.dtype, (), where)
-                value = Scalar(self.read(slot.name, (), slot.kind.dtype, node), slot.kind)
+                return Scalar(self.read(slot.name, (), slot.kind.dtype, node), slot.kind)
             case ArraySlot():
                 shape = tuple(self.extent(each) for each in slot.shape)
                 if slot.name not in self.arrays:
                     self.taken.add(slot.name)
                     self.arrays[slot.name] = Array(slot.name, slot.dtype, shape, where)
-                value = self.view(slot.name, slot.dtype, shape, shape, node)
-        self.bind_argument(web, value, node)
+                return self.view(slot.name, slot.dtype, shape, shape, node)
+        raise AssertionError(slot)
 
     def extent(self, extent: str | int) -> Expression:
         """That of an argument."""
@@ -204,7 +251,7 @@ class Translation(Library):
         webs = self.frame.webs
         array = isinstance(value, ArrayValue)
         fixed = web in (webs.once | webs.renamed if array else webs.single)
-        if fixed or isinstance(value, Static | TupleValue | Chosen):
+        if fixed or isinstance(value, Static | TupleValue | Record | Chosen):
             self.frame.bindings[web] = value
         elif isinstance(value, Scalar):
             kind, _ = self.remembered((self.frame.key, web), value.kind, None)
@@ -267,6 +314,11 @@ class Translation(Library):
             if not value.fresh:
                 self.require_place(value, node)
             return replace(value, fresh=False)
+        if isinstance(value, TupleValue | Record):
+            parts = tuple(self.for_callee(part, name, node) for part in value.parts)
+            return replace(value, parts=parts)
+        if isinstance(value, Chosen):
+            return self.kept_chosen(value, node)
         return value
 
     def require_place(self, value: ArrayValue, node: ast.AST) -> None:
@@ -282,37 +334,56 @@ class Translation(Library):
         if len(self.frames) > 1:
             self.return_inlined(value, node)
             return
-        parts = value.parts if isinstance(value, TupleValue) else (value,)
+        parts, form = _parts_and_form(value)
         nothing = isinstance(value, Static) and value.value is None
         several = sum(isinstance(each, ast.Return) for each in ast.walk(self.frame.source.tree)) > 1
         if not nothing:
             found = tuple(
-                self.result(part, number, several, node) for number, part in enumerate(parts)
+                self.result(part, number, several, form is not None, node)
+                for number, part in enumerate(parts)
             )
-            if self.results is not None and (
-                len(self.results) != len(found) or self.is_tuple != isinstance(value, TupleValue)
-            ):
+            if self.results is not None and (len(self.results) != len(found) or self.form != form):
+                self.decide_tests()
                 self.refuse(node, "this returns another number of values than before")
             self.results = found
-            self.is_tuple = isinstance(value, TupleValue)
+            self.form = form
         if self.frame.source.tree.body[-1] is not node:
             self.emit_return(node)
 
-    def result(self, value: Value, number: int, several: bool, node: ast.Return) -> Result:
+    def result(
+        self, value: Value, number: int, several: bool, is_part: bool, node: ast.Return
+    ) -> Result:
         """Writes a value that is returned to an array of the caller."""
-        wanted = "result" if not isinstance(node.value, ast.Tuple) else f"result_{number}"
+        wanted = f"result_{number}" if is_part else "result"
         if isinstance(value, Scalar):
             kind, shape = self.remembered(("result", number), value.kind, None)
             if shape is not None:
+                self.decide_tests()
                 self.refuse(node, "this returns a number, and an array elsewhere")
             name = self.result_array(wanted, kind.dtype, (), node)
             target = self.read(name, (), kind.dtype, node)
             self.assign(target, converted(value.expression, kind.dtype, value.kind.dtype), node)
             return Result(name, kind)
+        if isinstance(value, Chosen):
+            return self.chosen_result(value, number, several, wanted, node)
         if not isinstance(value, ArrayValue):
             self.refuse(
                 node, f"{self.described(value)} cannot be returned", "return numbers or arrays"
             )
+        return self.array_result(value, number, several, wanted, node)
+
+    def chosen_result(
+        self, value: Chosen, number: int, several: bool, wanted: str, node: ast.Return
+    ) -> Result:
+        """All elements, and which of them there are: the caller gets those."""
+        array = self.array_result(value.array, number, several, wanted, node)
+        mask = self.array_result(value.mask, f"{number} mask", several, f"{wanted}_mask", node)
+        return Result(array.array, None, mask.array)
+
+    def array_result(
+        self, value: ArrayValue, number: int | str, several: bool, wanted: str, node: ast.Return
+    ) -> Result:
+        """Writes an array that is returned, unless it is one of the caller's."""
         if value.whole and value.base and not several:
             array = self.arrays[value.base]
             if not array.local or value.base not in self.added:
@@ -327,11 +398,9 @@ class Translation(Library):
                 self.refuse(node, "the extents of a result must depend on arguments only")
         kind, shape = self.remembered(("result", number), value.kind, value.shape)
         if shape is None or kind != value.kind:
+            self.decide_tests()
             self.refuse(node, "this returns another type than before")
-        if self.results is None:
-            name = self.result_array(wanted, value.dtype, value.shape, node)
-        else:
-            name = self.results[number].array
+        name = self.result_array(wanted, value.dtype, value.shape, node)
         self.store_elements(
             self.view(name, value.dtype, value.shape, value.shape, node), value, node
         )
@@ -343,23 +412,31 @@ class Translation(Library):
         """A result; the same one for each `return`."""
         if self.results is not None:
             for result in self.results:
-                if result.array == wanted:
+                if wanted in (result.array, result.mask):
                     return wanted
         name = self.fresh(wanted)
         self.arrays[name] = Array(name, dtype, shape, self.at(node))
         self.added.append(name)
         return name
 
+    def given_back(self, value: Value, node: ast.AST) -> Value:
+        """What an inlined call returns, computed now."""
+        if isinstance(value, ArrayValue) and not value.base:
+            return self.materialised(value, "result", node)
+        if isinstance(value, Scalar):
+            return self.kept(value, node, "result")
+        if isinstance(value, Chosen):
+            return self.kept_chosen(value, node)
+        if isinstance(value, TupleValue | Record):
+            return replace(value, parts=tuple(self.given_back(each, node) for each in value.parts))
+        return value
+
     def return_inlined(self, value: Value, node: ast.Return) -> None:
         """The value of an inlined call: the only one, or one place for all ways."""
         tree = self.frame.source.tree
         count = sum(isinstance(each, ast.Return) for each in ast.walk(tree))
         if count == 1:
-            if isinstance(value, ArrayValue) and not value.base:
-                value = self.materialised(value, "result", node)
-            elif isinstance(value, Scalar):
-                value = self.kept(value, node, "result")
-            self.frame.results = [value]
+            self.frame.results = [self.given_back(value, node)]
             return
         parts = value.parts if isinstance(value, TupleValue) else (value,)
         places: list[Value] = []
@@ -380,6 +457,17 @@ class Translation(Library):
         if places:
             result = TupleValue(tuple(places)) if isinstance(value, TupleValue) else places[0]
             self.frame.results = [result]
+
+
+def _parts_and_form(value: Value) -> tuple[list[Value], Form]:
+    """What is returned, without what has parts, and how it makes up the value."""
+    if isinstance(value, TupleValue | Record):
+        found = [_parts_and_form(part) for part in value.parts]
+        forms = tuple(form for _, form in found)
+        return [part for parts, _ in found for part in parts], (value.form, forms)
+    if isinstance(value, Static) and (value.value is None or isinstance(value.value, str)):
+        return [], Given(value.value)
+    return [value], None
 
 
 def tailed(body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -428,14 +516,16 @@ def _require_tail_returns(context: Translation, body: Sequence[ast.stmt], last: 
 
 def _given_away(result: Value, known: set[str]) -> Value:
     """What a call gives: arrays that it made have no other name any more."""
-    parts = result.parts if isinstance(result, TupleValue) else (result,)
+    parts = result.parts if isinstance(result, TupleValue | Record) else (result,)
     made = [part.base for part in parts if isinstance(part, ArrayValue) and part.base]
     given: list[Value] = []
     for part in parts:
         if isinstance(part, ArrayValue) and part.whole and part.base not in known:
             part = replace(part, fresh=made.count(part.base) == 1)
         given.append(part)
-    return TupleValue(tuple(given)) if isinstance(result, TupleValue) else given[0]
+    if isinstance(result, TupleValue | Record):
+        return replace(result, parts=tuple(given))
+    return given[0]
 
 
 def _argument_nodes(tree: ast.FunctionDef) -> list[ast.arg]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..tree import Convert, Expression, Literal, Read, Select
+from .groups import Group
 from .indices import constant_of, literal, same
 from .kinds import INT, Kind
 
@@ -22,6 +23,8 @@ __all__ = [
     "Chosen",
     "Method",
     "RangeValue",
+    "Record",
+    "RecordMethod",
     "Scalar",
     "Static",
     "Stepped",
@@ -32,6 +35,7 @@ __all__ = [
     "broadcast_indices",
     "converted",
     "integer",
+    "mask_of_positions",
     "same_shape",
     "selected",
 ]
@@ -82,17 +86,52 @@ class ArrayValue:
 
 @dataclass(frozen=True)
 class Chosen:
-    """`A[mask]`, whose length data decide: what is made of its elements, and which are there."""
+    """`A[mask]`, whose length data decide: what is made of its elements, and which are there.
+
+    The mask may have fewer dimensions: it is about the first ones.
+
+    Attributes:
+        axis: of what `np.nonzero` gives, the axis along which these are the positions; else -1.
+    """
 
     array: ArrayValue
     mask: ArrayValue
+    axis: int = -1
 
 
 @dataclass(frozen=True)
 class TupleValue:
-    """A tuple whose parts are known one by one."""
+    """A tuple whose parts are known one by one.
+
+    Attributes:
+        group: how it is made, of one that is no plain tuple.
+    """
 
     parts: tuple[Value, ...]
+    group: Group | None = None
+
+    @property
+    def form(self) -> Group:
+        """How it is made."""
+        return self.group or Group(tuple, tuple(range(len(self.parts))))
+
+
+@dataclass(frozen=True)
+class Record:
+    """A dictionary or a dataclass, whose parts are known by their keys or fields."""
+
+    parts: tuple[Value, ...]
+    group: Group
+
+    @property
+    def form(self) -> Group:
+        """How it is made."""
+        return self.group
+
+    def get(self, key: object) -> Value | None:
+        """The part of this key or field."""
+        keys = [(type(each), each) for each in self.group.keys]
+        return self.parts[keys.index((type(key), key))] if (type(key), key) in keys else None
 
 
 @dataclass(frozen=True)
@@ -137,7 +176,27 @@ class Method:
     name: str
 
 
-Value = Scalar | Chosen | ArrayValue | TupleValue | RangeValue | Stepped | Zipped | Static | Method
+@dataclass(frozen=True)
+class RecordMethod:
+    """`d.items`: a method of a dictionary, before its call."""
+
+    record: Record
+    name: str
+
+
+Value = (
+    Scalar
+    | Chosen
+    | ArrayValue
+    | TupleValue
+    | Record
+    | RangeValue
+    | Stepped
+    | Zipped
+    | Static
+    | Method
+    | RecordMethod
+)
 
 
 def integer(value: int) -> Scalar:
@@ -182,6 +241,24 @@ def broadcast_indices(
         literal(0) if constant_of(extent) == 1 else index
         for extent, index in zip(shape, trailing, strict=True)
     )
+
+
+def mask_of_positions(value: Value) -> ArrayValue | None:
+    """The mask that chooses the same elements as these positions, if they are all that one chooses."""
+    parts = value.parts if isinstance(value, TupleValue) else (value,)
+    masks = [part.mask for part in parts if isinstance(part, Chosen)]
+    if len(masks) < len(parts) or not masks or len(masks[0].shape) != len(parts):
+        return None
+    for axis, part in enumerate(parts):
+        if not (
+            isinstance(part, Chosen) and part.axis == axis and _same_memory(part.mask, masks[0])
+        ):
+            return None
+    return masks[0]
+
+
+def _same_memory(a: ArrayValue, b: ArrayValue) -> bool:
+    return a is b or (a.whole and b.whole and bool(a.base) and a.base == b.base)
 
 
 def same_shape(a: Sequence[Expression], b: Sequence[Expression]) -> bool:

@@ -11,12 +11,13 @@ import tilewright as tw
 
 from .attributes import Attributes, attributes_of, edges_of, expression_domain
 from .conversions import type_of
-from .domains import Domain, canonical
+from .domains import Domain, canonical, fresh_names
 from .errors import complaint, source_of
 from .linear import Floor, Linear
 from .presburger import Constraint
 from .tree import (
     Case,
+    Declaration,
     Dependence,
     Equation,
     Expression,
@@ -85,6 +86,12 @@ def check_system(system: System, program: Program | None = None) -> None:
     Raises:
         DeclarationError, DomainError: the first of these that does not hold.
     """
+    if system.context.is_empty:
+        raise complaint(
+            source_of(system),
+            system.position,
+            f"no parameters are in the parameter domain of {system.name}",
+        )
     for equation in system.equations:
         if isinstance(equation, UseEquation) and program is not None:
             _use(system, equation, program)
@@ -132,6 +139,11 @@ def _undefined(
     if isinstance(node, Variable):
         raise fail(f"{node.name} is read outside of its domain")
     if isinstance(node, Case):
+        for number, branch in enumerate(node.branches):
+            if isinstance(branch, Restrict):
+                inside = missing & branch.domain.named(missing.indices)
+                if not inside.is_empty:  # the branch is for them, and does not give a value
+                    _undefined(system, branch, (*path, number), inside, found)
         raise fail("no branch of this case has a value")
     if isinstance(node, Reduce):
         raise fail("there is nothing to reduce")
@@ -268,6 +280,7 @@ def _use(system: System, equation: UseEquation, program: Program) -> None:
         ("outputs", len(equation.outputs), len(callee.of_kind("output"))),
     ):
         if given != wanted:
+            what = what if wanted != 1 else what.rstrip("s")
             raise complaint(source, at, f"{callee.name} has {wanted} {what}, got {given}")
     extension = equation.extension.within(system.context)
     allowed = callee.parameters.preimage(equation.parameters)
@@ -279,6 +292,13 @@ def _use(system: System, equation: UseEquation, program: Program) -> None:
             f"the parameters are outside of the parameter domain of {callee.name}",
             outside,
         )
+
+    def named(product: Domain, declared: Declaration) -> Domain:
+        """Points as people write them: of the extension domain, then of the callee's variable."""
+        outer = equation.extension.indices
+        taken = {*outer, *system.parameters.indices}
+        return product.named((*outer, *fresh_names(declared.domain.indices, taken)))
+
     for value, declared in zip(equation.inputs, callee.of_kind("input"), strict=True):
         needed = lifted_domain(declared.domain, callee, equation).within(system.context)
         given_domain = expression_domain(system, value, needed.indices)
@@ -286,7 +306,8 @@ def _use(system: System, equation: UseEquation, program: Program) -> None:
         if not missing.is_empty:
             raise complaint(
                 source, value.position or at,
-                f"the input {declared.name} of {callee.name} is not given everywhere", missing,
+                f"the input {declared.name} of {callee.name} is not given everywhere",
+                named(missing, declared),
                 tw.DomainError,
             )  # fmt: skip
         found = attributes_of(system, value, needed.indices, needed)

@@ -30,6 +30,7 @@ __all__ = [
     "DTYPES",
     "LOGICAL",
     "common_type",
+    "holds_all",
     "promoted",
     "reduces_converted",
     "type_of",
@@ -106,6 +107,16 @@ def _holds(wide: str, narrow: str) -> bool:
     return _bits(wide) >= _bits(narrow) + sign
 
 
+def holds_all(wide: str, narrow: str) -> bool:
+    """Whether a type has all values of another one."""
+    fractions = {"float": 24, "double": 53}
+    if wide == narrow:
+        return True
+    if narrow in fractions:
+        return wide == "double"
+    return _bits(narrow) < fractions[wide] if wide in fractions else _holds(wide, narrow)
+
+
 def type_of(system: System, node: Expression) -> str:
     """The type of an expression.
 
@@ -117,6 +128,8 @@ def type_of(system: System, node: Expression) -> str:
         case Constant():
             if isinstance(node.value, bool):
                 return "bool"
+            if node.suffix:
+                return {"U": "unsigned int", "L": "long", "UL": "unsigned long"}[node.suffix]
             if isinstance(node.value, int):
                 return "int" if -(2**31) <= node.value < 2**31 else "long"
             return "float" if node.is_single else "double"

@@ -372,11 +372,10 @@ def witness_text(domain: Domain) -> str:
     if point is None:
         return "nowhere"
     pairs = zip(domain.indices, point, strict=True)
-    place = "[" + ", ".join(f"{name} = {value}" for name, value in pairs) + "]"
-    if point.parameters:
-        sizes = ", ".join(f"{name} = {value}" for name, value in point.parameters.items())
-        place += f" with {sizes}"
-    return place
+    place = ", ".join(f"{name} = {value}" for name, value in pairs)
+    sizes = ", ".join(f"{name} = {value}" for name, value in point.parameters.items())
+    written = [f"at [{place}]"] * bool(place) + [f"with {sizes}"] * bool(sizes)
+    return " ".join(written) or "always"
 
 
 def factored(

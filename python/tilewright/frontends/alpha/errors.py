@@ -52,7 +52,7 @@ def complaint(
     details: dict[str, str] = {}
     if where is not None:
         details["witness"] = witness_text(where)
-        message += f", for example at {details['witness']}"
+        message += f", for example {details['witness']}"
     if position is None:
         return kind(message, None, details)
     details |= {"line": str(position.line), "column": str(position.column)}

@@ -151,7 +151,25 @@ def _upper_bounds(part: Sequence[Constraint], name: str) -> list[Linear]:
             found.append(rest)
         elif factor == 1 and each.is_equality:
             found.append(-rest)
+        elif factor < -1:  # 2i < N where N is 2H: i < H
+            rests = [rest, *(rest.substituted(same) for same in _equal_parameters(part, name))]
+            found += [
+                Linear({v: f // -factor for v, f in one.terms.items()}, one.constant // -factor)
+                for one in rests
+                if all(f % factor == 0 for f in one.terms.values())
+            ]
     return [each for each in found if not any(isinstance(v, Floor) for v in each.terms)]
+
+
+def _equal_parameters(part: Sequence[Constraint], name: str) -> list[dict[str, Linear]]:
+    """What single parameters are in terms of others, by the equalities of a polyhedron."""
+    found: list[dict[str, Linear]] = []
+    for each in part:
+        if each.is_equality and name not in each.linear.names():
+            for other, factor in each.linear.terms.items():
+                if isinstance(other, str) and abs(factor) == 1:
+                    found.append({other: Linear({other: 1}) - each.linear * factor})
+    return found
 
 
 def affine_value(linear: Linear, values: dict[str, Value]) -> Value | int:

@@ -160,7 +160,7 @@ class _Printer:
             return "true" if node.value else "false"
         if node.text:
             return node.text
-        return f"{node.value!r}{'f' if node.is_single else ''}"
+        return f"{node.value!r}{'f' if node.is_single else node.suffix}"
 
     def subscripts(self, names: tuple[str, ...] | None) -> str:
         return "" if names is None else f"[{','.join(names)}]"

@@ -96,8 +96,16 @@ def _spelled(terminal: str) -> str:
             return f"'{known.pattern.value}'"
     words = {"$END": "the end", "NAME": "a name", "INTEGER": "an integer", "TYPE": "a type"}
     words |= {name: f"'{name[:-1].lower()}'" for name in ("INPUTS", "OUTPUTS", "LOCALS")}
+    words |= {"EXTREMUM": "'min', 'max'", "RELATION": "a relation", "UNEQUAL": "'!='"}
+    words |= {"AND": "'and'", "OR": "'or'", "NOT": "'not'", "TRUTH": "'true', 'false'"}
+    words |= {"REAL": "a number", "SUFFIXED": "a number", "INTEGER": "an integer"}
     words |= {"EQUATIONS": "'let'", "OVER": "'over'", "UNSIGNED": "'unsigned'"}
     return words.get(terminal, terminal.strip("_").lower())
+
+
+def _dimensions(declared: Declaration) -> str:
+    count = declared.domain.arity
+    return f"{count} dimension{'' if count == 1 else 's'}"
 
 
 def read(text: str, file: str = "<alpha>") -> Program:
@@ -254,7 +262,7 @@ class _Reader:
             (indices,) = _tree(left).children
             names = () if indices is None else self.indices(_tree(indices))
         if len(names) != declared.domain.arity:
-            self.fail(name, f"{name} has {declared.domain.arity} dimensions, not {len(names)}")
+            self.fail(name, f"{name} has {_dimensions(declared)}, not {len(names)}")
         expression = self.expression(value, names)
         return Equation(str(name), expression, names, position=_at(name))
 
@@ -494,10 +502,22 @@ class _Reader:
                 text = str(parts[0])
                 number = float(text.rstrip("fF"))
                 return Constant(number, text, text[-1] in "fF", position=at)
+            case "suffixed":
+                return self.suffixed(str(parts[0]), tree)
             case "integer":
                 return Constant(self.integer(parts[0]), str(parts[0]), position=at)
             case _:
                 return Constant(str(parts[0]) == "true", str(parts[0]), position=at)
+
+    def suffixed(self, text: str, tree: Any) -> Constant:
+        """An integer with a type, as in C: 3L, 3U, 3UL."""
+        digits = text.rstrip("uUlL")
+        marks = set(text[len(digits) :].upper())
+        suffix = "".join(each for each in "UL" if each in marks)
+        value, bits = int(digits) if len(digits) < 30 else 2**64, 32 if suffix == "U" else 64
+        if value >= 2 ** (bits - (suffix == "L")):
+            self.fail(tree, f"{text} does not fit into {bits} bits")
+        return Constant(value, digits + suffix, suffix=suffix, position=_at(tree))
 
     def access(self, tree: Any, names: Names) -> Expression:
         """Array notation of a dependence; the identity is left out."""
@@ -508,7 +528,7 @@ class _Reader:
         if len(results) != declared.domain.arity:
             self.fail(
                 tree,
-                f"{name} has {declared.domain.arity} dimensions, but {len(results)} subscripts",
+                f"{name} has {_dimensions(declared)}, but {len(results)} subscripts",
             )
         function = AffineFunction(known, results)
         variable = Variable(str(name), position=_at(tree))
@@ -533,9 +553,9 @@ class _Reader:
         if symbol == "nand":
             self.fail(operator, "nand is not associative and cannot reduce")
         inner = projection.children[0]
-        if _kind(inner) == "indices":
+        if inner is None or _kind(inner) == "indices":
             known = self.context(tree, names)
-            added = self.indices(inner)
+            added = () if inner is None else self.indices(inner)
             if shared := set(known) & set(added):
                 self.fail(inner, f"the index {shared.pop()} is there already")
             function = AffineFunction((*known, *added), tuple(map(Linear.of, known)))

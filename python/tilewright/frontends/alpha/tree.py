@@ -64,17 +64,20 @@ class Node:
 
 @dataclass(frozen=True)
 class Constant(Node):
-    """A number or a truth value; `text` is how it was written."""
+    """A number or a truth value; `text` is how it was written, `suffix` of an integer is "U", "L" or "UL"
+    where its type is written, as in C."""
 
     value: int | float | bool
     text: str = field(default="", compare=False)
     is_single: bool = False
+    suffix: str = ""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constant):
             return NotImplemented
         mine, theirs = self.value, other.value
-        return type(mine) is type(theirs) and mine == theirs and self.is_single == other.is_single
+        kinds = (type(mine), self.is_single, self.suffix)
+        return kinds == (type(theirs), other.is_single, other.suffix) and mine == theirs
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))

@@ -36,6 +36,9 @@ MISTAKES = {
     "nothing to reduce": (
         HEAD + "    X[i] = reduce(+, [j], {| 0<=j<i} : A[j]);",
         tw.DomainError, 5, 12, r"there is nothing to reduce, for example at \[i = 0\]"),
+    "nothing to reduce in a branch": (
+        HEAD + "    X[i] = case {i<0} : A[i]; {i>=0} : reduce(+, [j], {| 0<=j<i} : A[j]); esac;",
+        tw.DomainError, 5, 40, r"there is nothing to reduce, for example at \[i = 0\]"),
     "unbounded body": (
         HEAD + "    X[i] = reduce(+, [j], {| j<=i} : 1.0);",
         tw.DeclarationError, 5, 12, "the body of this reduction is unbounded: it goes on in the direction j -1"),
@@ -68,7 +71,7 @@ MISTAKES = {
     "wrong restriction": (
         HEAD + "    X[i] = {i,j | i>0} : A[i];", tw.DeclarationError, 5, 12, "has 2 dimensions, but expressions"),
     "wrong left-hand side": (
-        HEAD + "    X[i,j] = A[i];", tw.DeclarationError, 5, 5, "X has 1 dimensions, not 2"),
+        HEAD + "    X[i,j] = A[i];", tw.DeclarationError, 5, 5, "X has 1 dimension, not 2"),
     "self-dependence": (
         HEAD + "    X[i] = case {i<2} : A[i]; {i>=2} : X[N+1-i]; esac;",
         tw.SelfDependenceError, 5, 5, "X needs its own value, for example at"),
@@ -134,9 +137,9 @@ affine sub {M | M>0}
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[N] (A)", "[N,N] (A)", "sub has 1 parameters, got 2"),
-        ("(A) returns", "(A, A) returns", "sub has 1 inputs, got 2"),
-        ("returns (X)", "returns (X, X)", "sub has 1 outputs, got 2"),
+        ("[N] (A)", "[N,N] (A)", "sub has 1 parameter, got 2"),
+        ("(A) returns", "(A, A) returns", "sub has 1 input, got 2"),
+        ("returns (X)", "returns (X, X)", "sub has 1 output, got 2"),
         ("sub[N]", "sab[N]", "there is no system sab; there are main, sub"),
         ("sub[N]", "sub[e]", r"outside of the parameter domain of sub, for example at \[e = 0\]"),
         ("sub[N]", "sub[N+1]", "the input a of sub is not given everywhere, for example at"),

@@ -192,3 +192,15 @@ def test_single_values_need_no_subscripts() -> None:
     x, y = p["t"](np.array([5, 1, 2], np.int32), 3)
     assert x.tolist() == [15, 0, 0] and y == 3
     assert alpha.load(str(p)) == p == alpha.load(p.show())
+
+
+def test_extents_that_are_half_of_a_parameter() -> None:
+    program = tw.alpha.load("""
+affine halves {N,H | N==2H && H>0}
+  input double x {i | 0<=i<N};
+  output double low, high {i | 0<=i<H};
+  let low[i] = x[2i] + x[2i+1]; high[i] = x[2i] - x[2i+1]; .""")
+    x = np.arange(6.0) ** 2
+    low, high = program["halves"](x, H=3)
+    np.testing.assert_array_equal(low, x[::2] + x[1::2])
+    np.testing.assert_array_equal(high, x[::2] - x[1::2])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.frontends.alpha.conversions import type_of
 from tilewright.frontends.alpha.rewrites.normalizing import RULES, normalized
 from tilewright.frontends.alpha.tree import (
     Case,
@@ -148,3 +149,51 @@ def test_normal_form_has_the_three_properties_of_section_4_4() -> None:
             assert above is None or isinstance(above, Reduce | Case)
         if isinstance(each, Dependence):
             assert type(each.body).__name__ in ("Variable", "Constant", "Reduce")
+
+
+def test_branches_keep_the_type_of_their_case() -> None:
+    """An operator that moves into a case meets branches of other types."""
+    program = alpha.load("""
+affine types {N | N>2}
+  input double D {i | 0<=i<N}; int A {i | 0<=i<N}; char C {i | 0<=i<N};
+  output double X {i | 0<=i<N}; long Y, Z {i | 0<=i<N}; double V, W {i | 0<=i<N};
+  let
+    X[i] = case {|i==0} : 1; {|i==1} : A[i]; {|i>1} : D[i]; esac / 2;
+    Y[i] = case {|i==0} : A[i]; {|i>0} : [i]; esac * 2000000000;
+    Z[i] = case {|i==0} : C[i]; {|i>0} : 7U; esac * 5 + 0L;
+    V[i] = case {|i<-5} : 0.5; {|i>=0} : A[i]; esac / 2;
+    W[i] = if A[i] < 6 then case {|i==0} : A[i]; {|i>0} : D[i]; esac else 0.5f;
+.""")
+    normal = alpha.Normalize(program)
+    assert alpha.Normalize(normal) == normal
+    assert alpha.load(str(normal)) == normal == alpha.load(normal.show())
+    assert "A[i] * 1.0 / 2" in str(normal)
+    arrays = np.arange(4) + 0.5, np.array([5, 3, 7, 1], np.int32), np.array([-1, 2, 3, 4], np.int8)
+    expected = (
+        [0.5, 1.5, 1.25, 1.75],
+        [10_000_000_000, 2_000_000_000, 4_000_000_000, 6_000_000_000],
+        [2**32 - 5, 35, 35, 35],
+        [2.5, 1.5, 3.5, 0.5],
+        [5, 1.5, 0.5, 3.5],
+    )
+    for each in (program, normal):
+        for found, wanted in zip(each["types"](*arrays), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("3L", "long"), ("3u", "unsigned int"), ("3ull", "unsigned long"), ("3LU", "unsigned long")],
+)
+def test_integers_with_types(text: str, kind: str) -> None:
+    program = alpha.load(f"affine s {{N | N>0}} output long X; let X = {text}; .")
+    assert type_of(program.system("s"), program.system("s").equation("X").expression) == kind
+    assert alpha.load(str(program)) == program
+
+
+def test_integers_with_types_that_do_not_fit() -> None:
+    for text, bits in (("4294967296U", 32), ("9223372036854775808L", 64)):
+        with pytest.raises(
+            tw.DeclarationError, match=f"column 43: {text} does not fit into {bits}"
+        ):
+            alpha.load(f"affine s {{N | N>0}} output long X; let X = {text}; .")

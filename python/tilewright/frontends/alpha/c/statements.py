@@ -271,7 +271,8 @@ def _constant(node: Constant, kind: str) -> str:
     if isinstance(node.value, bool):
         return "true" if node.value else "false"
     if isinstance(node.value, int):
-        return f"INT64_C({node.value})" if kind == "long" else str(node.value)
+        sized = {"long": "INT64_C", "unsigned int": "UINT32_C", "unsigned long": "UINT64_C"}
+        return f"{sized[kind]}({node.value})" if kind in sized else str(node.value)
     return f"{node.value!r}{'f' if node.is_single else ''}"
 
 

@@ -104,7 +104,9 @@ def _without_xor(system: System, in_body: set[str]) -> System:
                 "indices of its answer",
             )  # fmt: skip
     return system.mapped(
-        lambda expression, _: normalized(transformed(expression, changed), system.context)
+        lambda expression, _: normalized(
+            transformed(expression, changed), system.context, lambda node: type_of(system, node)
+        )
     )
 
 

@@ -10,23 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import permutations, product
 
 import tilewright as tw
 
-from ..attributes import attributes_of, edges_of, variables_read
+from ..attributes import attributes_of, variables_read
 from ..conversions import reduces_converted, type_of
 from ..domains import AffineFunction, Domain, fresh_names
 from ..errors import complaint, source_of
 from ..linear import Floor, Linear
 from ..tree import Equation, Reduce, System
+from .orders import own_orders
 from .values import TargetMapping, Tiling
 
 __all__ = ["Plan", "Statement", "plan_of", "top_body"]
-
-
-# Of variables with more dimensions, only the order of the indices is tried that is written.
-_MOST_TURNED = 3
 
 
 @dataclass(frozen=True)
@@ -156,11 +152,18 @@ def plan_of(system: System, mapping: TargetMapping) -> Plan:
     labels += [f"own {number}" for number in range(width, width + extra)]
     labels = ["phase"] * (len(phases) > 1) + labels + ["text"] * bool(shared)
     plan = Plan(system, mapping, tuple(labels))
-    for position, equation in enumerate(equations):
+    own_times: dict[str, list[Linear]] = {}
+    positions: dict[str, int] = {}
+    for group in phases:
+        members = [each for each in own if each.name in group]
+        found, sequence = own_orders(system, members, {e.name: _domain(system, e) for e in members})
+        own_times |= found
+        positions |= {name: number for number, name in enumerate(sequence)}
+    for equation in equations:
         name = equation.name
         phase = next(number for number, group in enumerate(phases) if name in group)
-        statement = _statement(system, equation, mapping, width + extra)
-        ends = [Linear(None, position if name not in mapping.times else 0)] if shared else []
+        statement = _statement(system, equation, mapping, width + extra, own_times.get(name))
+        ends = [Linear(None, positions.get(name, 0))] if shared else []
         front = [Linear(None, phase)] if len(phases) > 1 else []
         types = ["ordering"] * len(front) + list(statement.types) + ["ordering"] * len(ends)
         plan.statements[name] = Statement(
@@ -195,14 +198,19 @@ def _indices(system: System, equation: Equation) -> tuple[str, ...]:
     return fresh_names(equation.indices, set(system.parameters.indices))
 
 
-def _statement(system: System, equation: Equation, mapping: TargetMapping, width: int) -> Statement:
-    """Of one equation; its times have no phase."""
-    indices = _indices(system, equation)
-    domain = system.declaration(equation.name).domain.named(indices).within(system.context)
+def _statement(
+    system: System,
+    equation: Equation,
+    mapping: TargetMapping,
+    width: int,
+    own: list[Linear] | None,
+) -> Statement:
+    """Of one equation; its times, its own ones if it has no map, have no phase."""
+    domain = _domain(system, equation)
     given = mapping.times.get(equation.name)
-    answers, in_body = AffineFunction.identity(indices), False
+    answers, in_body = AffineFunction.identity(domain.indices), False
     if given is None:
-        times = _own_order(system, equation, domain)
+        times = list(own or ())
     else:
         if len(given.indices) != domain.arity:
             node, body = _body(system, equation, given)
@@ -217,26 +225,10 @@ def _statement(system: System, equation: Equation, mapping: TargetMapping, width
     return Statement(equation.name, domain, answers, in_body, tuple(times), types)
 
 
-def _own_order(system: System, equation: Equation, domain: Domain) -> list[Linear]:
-    """The indices in an order, and each forwards or backwards, in which no value needs a later one of
-    its variable; as they are written, if there is none."""
-    reads = [
-        edge.relation.intersect_domain(domain.points)
-        for edge in edges_of(system, equation)
-        if edge.producer == equation.name
-    ]
-    plain = list(map(Linear.of, domain.indices))
-    if not reads or domain.arity > _MOST_TURNED:
-        return plain
-    anything = Domain.universe(domain.indices).points
-    later = anything.before(anything).reverse()
-    for order in permutations(plain):
-        for signs in product((1, -1), repeat=len(order)):
-            times = [each * sign for each, sign in zip(order, signs, strict=True)]
-            turn = AffineFunction(domain.indices, tuple(times)).map
-            if all(each.apply_domain(turn).apply_range(turn) <= later for each in reads):
-                return times
-    return plain
+def _domain(system: System, equation: Equation) -> Domain:
+    """The points of an equation's variable, under names of which none is a parameter."""
+    indices = _indices(system, equation)
+    return system.declaration(equation.name).domain.named(indices).within(system.context)
 
 
 def _body(system: System, equation: Equation, given: AffineFunction) -> tuple[Reduce, Domain]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import tilewright as tw
 
+from ..conversions import promoted, type_of
 from ..tree import (
     Binary,
     Call,
@@ -25,6 +26,7 @@ from ..tree import (
     children,
     with_children,
 )
+from .converting import converted, with_types_kept
 
 __all__ = ["RULES", "normalize", "normalized"]
 
@@ -186,18 +188,37 @@ def _index_rule(node: Expression) -> Expression | None:
     return None
 
 
-def normalized(node: Expression, context: tw.Set) -> Expression:
-    """An expression in normal form; branches that no point has are left out."""
-    node = with_children(node, [normalized(each, context) for each in children(node)])
+def normalized(
+    node: Expression, context: tw.Set, kind_of: Callable[[Expression], str] = lambda _: "double"
+) -> Expression:
+    """An expression in normal form; branches that no point has are left out.
+
+    Args:
+        node: the expression.
+        context: the parameter domain.
+        kind_of: the type of an expression of the system; without it, all are of one type.
+    """
+    below = [normalized(each, context, kind_of) for each in children(node)]
+    node = with_types_kept(with_children(node, below), kind_of)
     for rule in (*RULES.values(), _index_rule):
         found = rule(node)
         if found is not None:
-            return normalized(found, context)
+            return normalized(found, context, kind_of)
     if isinstance(node, Case):
         kept = tuple(each for each in node.branches if not _is_nowhere(each, context))
         if 0 < len(kept) < len(node.branches):
+            whole = kind_of(node)
+            left = kind_of(replace(node, branches=kept))
+            if promoted(left) != promoted(whole):
+                kept = tuple(_of_type(each, kind_of(each), whole) for each in kept)
             node = replace(node, branches=kept)
     return node
+
+
+def _of_type(branch: Expression, own: str, kind: str) -> Expression:
+    if isinstance(branch, Restrict):
+        return replace(branch, body=converted(branch.body, own, kind))
+    return converted(branch, own, kind)
 
 
 def _is_nowhere(node: Expression, context: tw.Set) -> bool:
@@ -214,4 +235,8 @@ def normalize(system: System) -> System:
       {i, j | i>0} : ((i, j -> i+j)@Y + (i, j -> i+j)@Z) * V;
     esac;
     """
-    return system.mapped(lambda expression, _: normalized(expression, system.context))
+    return system.mapped(
+        lambda expression, _: normalized(
+            expression, system.context, lambda node: type_of(system, node)
+        )
+    )

@@ -40,7 +40,7 @@ def permute_case_reduce(system: System, name: str) -> System:
         DeclarationError: the equation is no reduction, or its body no case.
     """
     equation, node = top_reduction(system, name)
-    body = normalized(node.body, system.context)
+    body = normalized(node.body, system.context, lambda each: type_of(system, each))
     if not isinstance(body, Case):
         raise refused(system, node, f"the body of the reduction of {name} is no case")
     kind = type_of(system, node)

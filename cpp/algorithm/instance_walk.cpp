@@ -5,6 +5,7 @@
 #include "algorithm/predicates.h"
 #include "polyhedral/interruption.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <unordered_map>
@@ -15,8 +16,14 @@ namespace {
 
 constexpr const char *doing = "the instances of a part of an expression";
 
-/// The instances that came to a node so far: those that are certain, and the others.
-using Arrived = std::array<std::optional<isl::set>, 2>;
+/// The instances that came to a node so far, and what is known of all of them.
+struct Arrival {
+  isl::set instances;
+  std::vector<Fact> facts;
+};
+
+/// Those that are certain, and the others.
+using Arrived = std::array<std::optional<Arrival>, 2>;
 
 /// Points of which all are left where a condition holds that data decide about, too: where its
 /// affine parts hold, of a disjunction those of one side or of the other.
@@ -40,77 +47,111 @@ std::optional<isl::set> affine_part(const ExprPtr &condition, const IterationSpa
   return result;
 }
 
-void arrive(std::optional<isl::set> &known, const isl::set &more) {
+void arrive(std::optional<Arrival> &known, const isl::set &more, const std::vector<Fact> &facts) {
   if (!known) {
-    known = more;
-  } else if (!isl::manage(isl_set_plain_is_equal(known->get(), more.get())).is_true()) {
-    known = checked(known->unite(more).coalesce(), doing);
+    known = Arrival{more, facts};
+    return;
   }
+  if (!isl::manage(isl_set_plain_is_equal(known->instances.get(), more.get())).is_true()) {
+    known->instances = checked(known->instances.unite(more).coalesce(), doing);
+  }
+  const auto is_new = [&](const Fact &fact) {
+    return std::none_of(facts.begin(), facts.end(), [&](const Fact &other) {
+      return other.condition == fact.condition && other.holds == fact.holds;
+    });
+  };
+  known->facts.erase(std::remove_if(known->facts.begin(), known->facts.end(), is_new),
+                     known->facts.end());
+}
+
+std::vector<std::string> with_terms(const Expr &reduce, std::vector<std::string> iterators) {
+  for (const ReduceRange &range : reduce.ranges) {
+    iterators.push_back(range.iterator);
+  }
+  return iterators;
+}
+
+/// Facts about the instances of a reduction, for its terms: none if they may speak of an iterator
+/// that one of the same name hides there.
+std::vector<Fact> known_of_terms(const Expr &reduce, const std::vector<std::string> &iterators,
+                                 const std::vector<Fact> &facts) {
+  const bool hides =
+      std::any_of(reduce.ranges.begin(), reduce.ranges.end(), [&](const ReduceRange &range) {
+        return std::find(iterators.begin(), iterators.end(), range.iterator) != iterators.end();
+      });
+  return hides ? std::vector<Fact>() : facts;
+}
+
+std::vector<Fact> with_fact(std::vector<Fact> facts, const ExprPtr &condition, bool holds) {
+  facts.push_back({condition, holds});
+  return facts;
 }
 
 } // namespace
 
 void InstanceWalk::operator()(const std::vector<ExprPtr> &roots, const isl::set &domain,
-                              const std::vector<std::string> &iterators, bool certain) const {
+                              const std::vector<std::string> &iterators, bool certain,
+                              const std::vector<Fact> &facts_around) const {
   for (const ExprPtr &root : roots) {
     require_stack(root);
   }
   std::unordered_map<const Expr *, Arrived> arrived;
-  const auto to = [&](const ExprPtr &node, const isl::set &instances, bool is_certain) {
-    arrive(arrived[node.get()][is_certain || !tells_certain ? 0 : 1], instances);
+  const auto to = [&](const ExprPtr &node, const isl::set &instances, bool is_certain,
+                      const std::vector<Fact> &facts) {
+    arrive(arrived[node.get()][is_certain || !tells_certain ? 0 : 1], instances, facts);
   };
   for (const ExprPtr &root : roots) {
     if (root) {
-      to(root, domain, certain);
+      to(root, domain, certain, facts_around);
     }
   }
-  const auto go_below = [&](const ExprPtr &node, const isl::set &instances, bool is_certain) {
+  const auto go_below = [&](const ExprPtr &node, const Arrival &at, bool is_certain) {
     count_visit();
+    const isl::set &instances = at.instances;
     std::optional<isl::set> holds;
     if (node->kind == ExprKind::Select) {
       holds = to_set(node->operands[0], {name, iterators});
     }
-    if (!visit({node, instances, iterators, is_certain, holds.has_value()})) {
+    if (!visit({node, instances, iterators, is_certain, holds.has_value(), at.facts})) {
       return;
     }
     switch (node->kind) {
     case ExprKind::Select: {
       if (!holds || into_affine_conditions) {
-        to(node->operands[0], instances, is_certain);
+        to(node->operands[0], instances, is_certain, at.facts);
       }
       // Where data decide, too, the first branch still is taken only where affine parts hold.
       const auto taken = holds ? holds : affine_part(node->operands[0], {name, iterators});
       to(node->operands[1], taken ? checked(instances.intersect(*taken), doing) : instances,
-         is_certain && holds);
+         is_certain && holds, holds ? at.facts : with_fact(at.facts, node->operands[0], true));
       to(node->operands[2], holds ? checked(instances.subtract(*holds), doing) : instances,
-         is_certain && holds);
+         is_certain && holds, holds ? at.facts : with_fact(at.facts, node->operands[0], false));
       break;
     }
     case ExprKind::While:
       // The initial values and the condition are computed in any case, the next values perhaps.
       for (size_t part = 0; part < node->operands.size(); ++part) {
-        to(node->operands[part], instances, is_certain && part <= node->states.size());
+        to(node->operands[part], instances, is_certain && part <= node->states.size(), at.facts);
       }
       break;
     case ExprKind::Reduce: {
-      std::vector<std::string> inner = iterators;
-      for (const ReduceRange &range : node->ranges) {
-        inner.push_back(range.iterator);
-      }
+      const auto inner = with_terms(*node, iterators);
+      const auto outer = known_of_terms(*node, iterators, at.facts);
       const isl::set instances_of_terms =
           reduction_domain(*node, instances, iterators, where.known() ? where : node->where);
       if (terms) {
         terms(*node, instances_of_terms);
       }
-      walk_predicate(node->predicate, instances_of_terms, inner, is_certain);
+      walk_predicate(node->predicate, instances_of_terms, inner, is_certain, outer);
       // How a fold combines two results is not computed for its terms.
       (*this)(node->op == Op::ReduceFold ? fold_parts(*node).next : node->operands,
-              instances_of_terms, inner, is_certain && !node->predicate);
+              instances_of_terms, inner, is_certain && !node->predicate,
+              node->predicate ? with_fact(outer, node->predicate, true) : outer);
       break;
     }
     default:
       for (const ExprPtr &operand : node->operands) {
-        to(operand, instances, is_certain);
+        to(operand, instances, is_certain, at.facts);
       }
     }
   };
@@ -130,13 +171,14 @@ void InstanceWalk::operator()(const std::vector<ExprPtr> &roots, const isl::set 
 }
 
 void InstanceWalk::walk_predicate(const ExprPtr &predicate, const isl::set &domain,
-                                  const std::vector<std::string> &iterators, bool certain) const {
+                                  const std::vector<std::string> &iterators, bool certain,
+                                  const std::vector<Fact> &facts) const {
   const std::vector<ExprPtr> parts = conjuncts_of(predicate);
   if (parts.empty()) {
     return;
   }
-  (*this)({parts.front()}, domain, iterators, certain);
-  (*this)({parts.begin() + 1, parts.end()}, domain, iterators, false);
+  (*this)({parts.front()}, domain, iterators, certain, facts);
+  (*this)({parts.begin() + 1, parts.end()}, domain, iterators, false, facts);
 }
 
 } // namespace tilewright

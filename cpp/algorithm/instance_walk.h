@@ -4,6 +4,7 @@
 #pragma once
 
 #include "algorithm/expression.h"
+#include "algorithm/possible_values.h"
 #include "polyhedral/isl.h"
 
 #include <functional>
@@ -18,6 +19,8 @@ struct InstanceNode {
   const std::vector<std::string> &iterators;
   bool certain;   ///< no condition on data decides whether it is computed
   bool is_affine; ///< Select: its condition is, so that the branches have instances of their own
+  /// Conditions on data that decide whether it is computed.
+  const std::vector<Fact> &facts;
 };
 
 struct InstanceWalk {
@@ -32,10 +35,12 @@ struct InstanceWalk {
   SourceLocation where = {}; ///< for what is wrong with a reduction; else its own
 
   void operator()(const std::vector<ExprPtr> &roots, const isl::set &domain,
-                  const std::vector<std::string> &iterators, bool certain = true) const;
+                  const std::vector<std::string> &iterators, bool certain = true,
+                  const std::vector<Fact> &facts = {}) const;
   /// The parts of a condition (may be null), of which all but the first may not be asked.
   void walk_predicate(const ExprPtr &predicate, const isl::set &domain,
-                      const std::vector<std::string> &iterators, bool certain = true) const;
+                      const std::vector<std::string> &iterators, bool certain = true,
+                      const std::vector<Fact> &facts = {}) const;
 };
 
 } // namespace tilewright

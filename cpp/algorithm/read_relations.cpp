@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/instance_walk.h"
+#include "algorithm/possible_values.h"
 
 #include <isl/map.h>
 
@@ -18,6 +19,10 @@ isl::map coordinate(const ExprPtr &subscript, const InstanceNode &at, const std:
     return checked(isl::manage(isl_map_from_pw_aff(affine->copy())), doing);
   }
   exact = false;
+  const IterationSpace instances{name, at.iterators};
+  if (const auto possible = possible_values(subscript, {instances, at.domain, at.facts})) {
+    return *possible;
+  }
   isl_space *space = isl_space_from_domain(isl_set_get_space(at.domain.get()));
   return checked(isl::manage(isl_map_universe(isl_space_add_dims(space, isl_dim_out, 1))), doing);
 }

@@ -10,7 +10,8 @@
 namespace tilewright {
 
 /// One read: { reader[i] -> producer[e] }, whatever is reduced over projected out. A subscript that
-/// is not affine may be any coordinate: the relation holds more pairs then, and `exact` is false.
+/// is not affine may be any coordinate that possible_values leaves: the relation holds more pairs
+/// then, and `exact` is false.
 struct ReadRelation {
   ComputationPtr producer;
   isl::map elements;

@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/instance_walk.h"
+#include "algorithm/possible_values.h"
 #include "mapping/compare_loops.h"
 
 #include <optional>
@@ -10,13 +11,6 @@
 namespace tilewright {
 
 namespace {
-
-/// Whether a cast of integers keeps what a subscript can be: 64 bits hold all of them.
-bool keeps_values(ScalarType from, ScalarType to) {
-  return from.is_integer() && to.is_integer() &&
-         (to.bits == 64 ||
-          (integer_min(to) <= integer_min(from) && integer_max(to) >= integer_max(from)));
-}
 
 class ReadCollector {
 public:
@@ -29,7 +23,7 @@ public:
     walk.visit = [&](const InstanceNode &at) {
       if (at.node->kind == ExprKind::Access && !is_accumulated(*at.node)) {
         certain_ = at.certain;
-        add(*at.node, at.domain, at.iterators);
+        add(at);
       }
       return true;
     };
@@ -51,7 +45,10 @@ private:
     return statement_.role == StatementRole::Finish && access.producer == statement_.computation;
   }
 
-  void add(const Expr &access, const isl::set &domain, const std::vector<std::string> &iterators) {
+  void add(const InstanceNode &at) {
+    const Expr &access = *at.node;
+    const isl::set &domain = at.domain;
+    const std::vector<std::string> &iterators = at.iterators;
     const IterationSpace space{statement_.name, iterators};
     const isl::set target = access.producer->domain;
     isl::map relation = isl::map::from_domain_and_range(domain, target);
@@ -60,7 +57,10 @@ private:
       const std::optional<isl::pw_aff> subscript = to_affine(access.operands[d], space);
       if (!subscript) {
         exact = false;
-        if (const auto possible = promised_values(access.operands[d], domain, iterators)) {
+        const ValueSite site{space, domain, at.facts, [&](const Expr &read) {
+                               return promised_values(read, domain, iterators);
+                             }};
+        if (const auto possible = possible_values(access.operands[d], site)) {
           relation =
               relation.intersect(with_dimension(*possible, target, static_cast<unsigned>(d)));
         }
@@ -88,34 +88,10 @@ private:
     reads_.push_back({access.producer, checked(relation, "a read"), exact, certain_, access.where});
   }
 
-  /// instance -> [value]: what a subscript that reads an array may be, as far as assume() tells.
-  /// Sums of one such value and something affine are looked through.
-  std::optional<isl::map> promised_values(const ExprPtr &subscript, const isl::set &domain,
+  /// instance -> [value]: what an array that is a subscript holds, as far as assume() tells.
+  std::optional<isl::map> promised_values(const Expr &node, const isl::set &domain,
                                           const std::vector<std::string> &iterators) const {
     const IterationSpace space{statement_.name, iterators};
-    const Expr &node = *subscript;
-    // A narrower type may wrap: the promise is about the value before.
-    if (node.kind == ExprKind::Cast && keeps_values(node.operands[0]->type, node.type)) {
-      return promised_values(node.operands[0], domain, iterators);
-    }
-    // Narrower sums may wrap.
-    if (node.kind == ExprKind::Binary && node.type == Int64 &&
-        (node.op == Op::Add || node.op == Op::Sub)) {
-      const bool first = to_affine(node.operands[0], space).has_value();
-      const auto affine = to_affine(node.operands[first ? 0 : 1], space);
-      const auto values = promised_values(node.operands[first ? 1 : 0], domain, iterators);
-      if (!affine || !values || (first && node.op == Op::Sub)) {
-        return std::nullopt;
-      }
-      // isl_map_sum does not align parameters by itself.
-      isl_map *other = isl_map_align_params(affine->as_map().release(), values->space().release());
-      other = node.op == Op::Add ? other : isl_map_neg(other);
-      isl_map *aligned = isl_map_align_params(values->copy(), isl_map_get_space(other));
-      return checked(isl::manage(isl_map_sum(aligned, other)), "a promise");
-    }
-    if (node.kind != ExprKind::Access) {
-      return std::nullopt;
-    }
     std::optional<isl::map> result;
     for (const ValuePromise &promise : statement_.assumed) {
       if (promise.array != node.producer->name) {

@@ -123,10 +123,16 @@ def _extreme(points: _core.IntegerSet, largest: bool) -> int | None:
 
 
 class _Reads:
-    """All pairs of times at which one array reads another one."""
+    """All pairs of times at which one array reads another one.
 
-    def __init__(self, reader: Streamed, producer: Streamed, pairs: _core.IntegerMap) -> None:
-        self.reader, self.producer = reader, producer
+    Args:
+        by_data: whether data decide about them, so that there may be fewer.
+    """
+
+    def __init__(
+        self, reader: Streamed, producer: Streamed, pairs: _core.IntegerMap, by_data: bool
+    ) -> None:
+        self.reader, self.producer, self.by_data = reader, producer, by_data
         own, other = _coordinates(reader.handle.rank), _coordinates(producer.handle.rank)
         self.elements = pairs
         to_time = f"{{ {reader.name}[{own}] -> [i{reader.axis}] }}"
@@ -169,10 +175,36 @@ class _Reads:
         read = self.pairs.intersect_domain(at).range()
         far = _core.IntegerSet(f"{{ [t] : t >= {_FAR} or t <= -{_FAR} }}")
         if not read.intersect(far).is_empty():
+            if self.by_data:
+                producer = self.producer.name
+                raise DeclarationError(
+                    f"{self.reader.name} reads {producer} at times that data decide about without a "
+                    f"bound, so that no finite memory keeps enough: say how far they reach, for example "
+                    f"{producer}[tw.clamp(time, n - 200, n)]"
+                )
             raise DeclarationError(
                 f"{self.reader.name} reads unboundedly many elements of {self.producer.name}: for "
                 f"example, its elements at {_SHOWN} need some later than any time, so that they are "
                 "never computed"
+            )
+
+    def require_others(self) -> None:
+        """Refuses an element that may need itself: which elements are read before, data decide."""
+        own = _coordinates(self.reader.handle.rank)
+        name = self.reader.name
+        if not self.by_data or name != self.producer.name:
+            return
+        itself = _core.IntegerMap(f"{{ {name}[{own}] -> {name}[{own}] }}")
+        found = self.elements.intersect(itself)
+        late = _core.IntegerSet(f"{{ {name}[{own}] : i{self.reader.axis} >= {_SHOWN} }}")
+        found = found.intersect_domain(late)
+        if not found.is_empty():
+            sample = found.domain().lexmin().sample()
+            shown = _element(name, sample[1]) if sample else name
+            raise DeclarationError(
+                f"{name} waits for elements that wait for it: its elements may need themselves, as data "
+                f"decide; for example, {shown} may read {shown}. Say that it reads earlier ones only, such "
+                f"as {name}[n - tw.clamp(delay, 1, 200)]"
             )
 
     def edge(self, rate: Fraction) -> Edge:
@@ -372,15 +404,18 @@ def _kept(table: list[dict[str, int]], edges: tuple[Edge, ...], name: str) -> in
 def _pairs(streams: Mapping[str, Streamed], values: Mapping[str, int]) -> Iterator[_Reads]:
     for reader in streams.values():
         found: dict[str, _core.IntegerMap] = {}
-        for producer, pairs, _ in _core.read_relations(reader.handle):
+        by_data: set[str] = set()
+        for producer, pairs, is_exact in _core.read_relations(reader.handle):
             if producer.name in streams:
+                if not is_exact:
+                    by_data.add(producer.name)
                 known = pairs.project_out_parameters(["forever"])
                 known = known.fix({p: values[p] for p in known.parameters() if p in values})
                 before = found.get(producer.name)
                 found[producer.name] = known if before is None else before.unite(known)
         for name, pairs in found.items():
             if not pairs.is_empty():  # at these sizes
-                yield _Reads(reader, streams[name], pairs)
+                yield _Reads(reader, streams[name], pairs, name in by_data)
 
 
 def timing_of(
@@ -396,6 +431,8 @@ def timing_of(
             computed, or parts of the program have nothing to do with each other.
     """
     pairs = list(_pairs(streams, values))
+    for one in pairs:
+        one.require_others()
     seen = {(one.reader.name, one.producer.name): (one.rate(), one) for one in pairs}
     known = {key: (rate, one) for key, (rate, one) in seen.items() if rate is not None}
     rates = _rates(list(streams), known, inputs, synchronise)

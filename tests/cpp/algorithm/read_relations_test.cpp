@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace tilewright {
 namespace {
 
@@ -54,6 +57,80 @@ TEST_F(ReadRelations, DataMayReadAnywhere) {
   const ReadRelation &anywhere = reads[0].exact ? reads[1] : reads[0];
   EXPECT_FALSE(anywhere.exact);
   EXPECT_TRUE(anywhere.elements.is_equal(map("[forever] -> { y[n] -> x[t] : 0 <= n < forever }")));
+}
+
+TEST_F(ReadRelations, DataWithinBounds) {
+  const ComputationPtr d =
+      declare_computation("d", {{"n", number(0), end}}, nullptr, Int64, {}, {});
+  const ComputationPtr small =
+      declare_computation("small", {{"n", number(0), end}}, nullptr, Int8, {}, {});
+  const ExprPtr data = access(d, {n});
+  const auto clamped = [](const ExprPtr &value, const ExprPtr &low, const ExprPtr &high) {
+    return call(Op::Clamp, {value, low, high});
+  };
+  const auto earlier = [&](const ExprPtr &by) { return binary(Op::Sub, n, by); };
+  const ExprPtr is_near =
+      binary(Op::And, binary(Op::Ge, data, number(0)), binary(Op::Le, access(d, {n}), number(7)));
+  const std::vector<std::pair<ExprPtr, std::string>> subscripts = {
+      {clamped(earlier(data), earlier(number(7)), n), "n - 7 <= t <= n"},
+      {earlier(binary(Op::Mod, data, number(8))), "n - 7 <= t <= n"},
+      {earlier(binary(Op::Mod, data, number(-8))), "n <= t <= n + 7"},
+      {earlier(select(is_near, data, number(9))), "n - 7 <= t <= n or t = n - 9"},
+      {earlier(select(unary(Op::Not, is_near), number(9), data)), "n - 7 <= t <= n or t = n - 9"},
+      {binary(Op::Add, n, cast(access(small, {n}), Int64)), "n - 128 <= t <= n + 127"},
+      // Bytes wrap around, and so do 64 bits.
+      {binary(Op::Add, n,
+              cast(binary(Op::Add, access(small, {n}), constant(std::int64_t{1}, Int8)), Int64)),
+       "n - 128 <= t <= n + 127"},
+      {clamped(binary(Op::Mul, data, number(2)), number(0), n), "0 <= t <= n"},
+      {select(binary(Op::Le, binary(Op::Add, data, number(1)), n), data, n), "true"},
+      {binary(Op::Max, data, number(3)), "t >= 3"},
+  };
+  for (const auto &[subscript, expected] : subscripts) {
+    const ComputationPtr y =
+        declare_computation("y", {{"n", number(0), end}}, nullptr, Float64, {}, {});
+    define_piece(y, nullptr, access(x, {subscript}), {});
+    for (const ReadRelation &read : read_relations(*y)) {
+      if (read.producer == x) {
+        EXPECT_FALSE(read.exact);
+        const isl::map wanted =
+            map("[forever] -> { y[n] -> x[t] : 0 <= n < forever and (" + expected + ") }");
+        EXPECT_TRUE(read.elements.is_equal(wanted)) << expected << ": " << to_text(read.elements);
+      }
+    }
+  }
+}
+
+TEST_F(ReadRelations, NumbersWithinBounds) {
+  const auto whole = [](const ExprPtr &value) { return cast(value, Int64); };
+  const ExprPtr data = access(x, {n});
+  const auto real = [](double value) { return constant(value, Float64); };
+  const auto limited = [&](double low, double high) {
+    return call(Op::Clamp, {data, real(low), real(high)});
+  };
+  const std::vector<std::pair<ExprPtr, std::string>> subscripts = {
+      {whole(limited(2.5, 7.5)), "2 <= t <= 7 or t = 0"}, // NaN becomes 0
+      {whole(binary(Op::Mul, limited(-1, 1), real(4))), "-4 <= t <= 4"},
+      {whole(binary(Op::Mod, data, real(8))), "0 <= t <= 8"},
+      {whole(binary(Op::Add, real(20),
+                    binary(Op::Mul, real(9), unary(Op::Neg, call(Op::Sin, {cast(n, Float64)}))))),
+       "10 <= t <= 29"},
+      {whole(select(binary(Op::Lt, data, real(5)), call(Op::Fmax, {data, real(1)}), real(1))),
+       "1 <= t <= 5"},
+      {whole(data), "true"},
+  };
+  for (const auto &[subscript, expected] : subscripts) {
+    const ComputationPtr y =
+        declare_computation("y", {{"n", number(0), end}}, nullptr, Float64, {}, {});
+    define_piece(y, nullptr, access(x, {subscript}), {});
+    for (const ReadRelation &read : read_relations(*y)) {
+      if (!read.exact) {
+        const isl::map wanted =
+            map("[forever] -> { y[n] -> x[t] : 0 <= n < forever and (" + expected + ") }");
+        EXPECT_TRUE(read.elements.is_equal(wanted)) << expected << ": " << to_text(read.elements);
+      }
+    }
+  }
 }
 
 TEST_F(ReadRelations, NoFunctionOfFiniteArraysLastsForever) {

@@ -1,0 +1,575 @@
+#include "algorithm/possible_values.h"
+
+#include "algorithm/affine_linear.h"
+#include "algorithm/float_ranges.h"
+#include "algorithm/function.h"
+
+#include <isl/map.h>
+#include <isl/set.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+namespace tilewright {
+
+namespace {
+
+constexpr const char *doing = "what a subscript may be";
+
+/// Larger expressions are anything: each condition in them is a case of its own.
+constexpr int most_nodes = 4000;
+/// So many definitions are looked into, one within the other.
+constexpr std::size_t most_producers = 6;
+/// So many pieces of a relation are kept.
+constexpr int most_pieces = 24;
+/// Arithmetic on larger numbers may wrap around.
+constexpr double largest_value = 0x1p60;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// What an iterator or a parameter is at most, as far as wrapping is concerned.
+constexpr double largest_affine = 0x1p48;
+
+/// { space[i] -> [v] }, and between which numbers all v are.
+struct Values {
+  isl::map pairs;
+  double lo = 0;
+  double hi = 0;
+
+  bool may_wrap() const { return lo < -largest_value || hi > largest_value; }
+};
+using Possible = std::optional<Values>;
+
+class Finder {
+public:
+  explicit Finder(const ValueSite &site) : site_(site) {
+    for (const Fact &fact : site.facts) {
+      comparisons_of(fact, facts_);
+    }
+  }
+
+  Possible values(const ExprPtr &expr) {
+    if (!expr->type.is_integer()) {
+      return std::nullopt;
+    }
+    if (const auto known = remembered_.find(expr.get()); known != remembered_.end()) {
+      return known->second;
+    }
+    if (++visited_ > most_nodes) {
+      return std::nullopt;
+    }
+    count_visit();
+    Possible result = of_affine(expr);
+    if (!result) {
+      result = in_type(of_node(expr), *expr);
+      for (const Fact &fact : facts_) {
+        result = with_fact(expr, fact, std::move(result));
+      }
+    }
+    remembered_.insert_or_assign(expr.get(), result);
+    return result;
+  }
+
+private:
+  const ValueSite &site_;
+  std::vector<Fact> facts_; ///< comparisons
+  std::unordered_map<const Expr *, Possible> remembered_;
+  std::unordered_map<const Expr *, FloatRange> floats_;
+  int visited_ = 0;
+  std::vector<const Computation *> producers_; ///< whose definitions are looked into
+  bool in_fact_ = false; ///< a bound is asked for: facts about it are left alone
+
+  // ---- relations ----
+
+  static Possible kept(isl_map *pairs, double lo, double hi) {
+    isl::map found = checked(isl::manage(pairs), doing).coalesce();
+    if (isl_map_n_basic_map(found.get()) > most_pieces) {
+      return std::nullopt;
+    }
+    return Values{found, lo, hi};
+  }
+
+  /// Of arithmetic, which wraps around beyond 64 bits.
+  static Possible computed(isl_map *pairs, double lo, double hi) {
+    const Possible found = kept(pairs, lo, hi);
+    return found && !found->may_wrap() ? found : std::nullopt;
+  }
+
+  isl::map universe() const {
+    isl_space *space = isl_space_from_domain(isl_set_get_space(site_.domain.get()));
+    return checked(isl::manage(isl_map_universe(isl_space_add_dims(space, isl_dim_out, 1))), doing);
+  }
+
+  Possible between(double lo, double hi) const {
+    if (!(lo >= -largest_value && hi <= largest_value)) {
+      return std::nullopt;
+    }
+    isl_map *pairs = universe().release();
+    const auto number = [](double value) {
+      return isl_val_int_from_si(isl_context().get(), static_cast<long>(value));
+    };
+    pairs = isl_map_lower_bound_val(pairs, isl_dim_out, 0, number(lo));
+    pairs = isl_map_upper_bound_val(pairs, isl_dim_out, 0, number(hi));
+    return kept(pairs, lo, hi);
+  }
+
+  /// { [a] -> [v] } of isl's text.
+  static isl::map relation(const std::string &conditions) {
+    return checked(isl::map(isl_context(), "{ [a] -> [v] : " + conditions + " }"), doing);
+  }
+
+  static isl_map *then(const Values &values, const isl::map &next) {
+    return isl_map_apply_range(values.pairs.copy(), next.copy());
+  }
+
+  static isl_map *sum(const Values &a, const Values &b, bool negate) {
+    // isl_map_sum does not align parameters by itself.
+    isl_map *first = isl_map_align_params(a.pairs.copy(), isl_map_get_space(b.pairs.get()));
+    isl_map *second = isl_map_align_params(b.pairs.copy(), isl_map_get_space(first));
+    return isl_map_sum(first, negate ? isl_map_neg(second) : second);
+  }
+
+  Possible either(const Possible &a, const Possible &b) const {
+    if (!a || !b) {
+      return std::nullopt;
+    }
+    return kept(isl_map_union(a->pairs.copy(), b->pairs.copy()), std::min(a->lo, b->lo),
+                std::max(a->hi, b->hi));
+  }
+
+  // ---- integers ----
+
+  Possible of_affine(const ExprPtr &expr) const {
+    const auto affine = to_affine(expr, site_.space);
+    if (!affine) {
+      return std::nullopt;
+    }
+    const auto constant = constant_behind_casts(*expr);
+    const isl::map pairs = affine->as_map().intersect_domain(site_.domain);
+    return constant
+               ? kept(pairs.copy(), static_cast<double>(*constant), static_cast<double>(*constant))
+               : kept(pairs.copy(), -largest_affine, largest_affine);
+  }
+
+  static double least(ScalarType type) { return static_cast<double>(integer_min(type)); }
+  static double most(ScalarType type) { return static_cast<double>(integer_max(type)); }
+
+  /// Whether a node computes what may be beyond its type.
+  static bool is_arithmetic(const Expr &node) {
+    return node.kind == ExprKind::Cast || node.kind == ExprKind::Unary || node.op == Op::Add ||
+           node.op == Op::Sub || node.op == Op::Mul;
+  }
+
+  /// Values in a narrow type: what has wrapped around is any number of it.
+  Possible in_type(const Possible &values, const Expr &node) const {
+    const ScalarType type = node.type;
+    const Possible all = between(least(type), most(type));
+    if (!values || type == Int64) {
+      return values ? values : all;
+    }
+    const auto lowest = isl_val_int_from_si(isl_context().get(), integer_min(type));
+    isl_map *pairs = isl_map_lower_bound_val(universe().release(), isl_dim_out, 0, lowest);
+    isl::map fits = checked(isl::manage(pairs), doing);
+    fits = all ? fits.intersect(all->pairs) : fits;
+    if (!is_arithmetic(node)) {
+      return kept(isl_map_intersect(values->pairs.copy(), fits.release()),
+                  std::max(values->lo, least(type)), std::min(values->hi, most(type)));
+    }
+    const bool is_within =
+        checked(isl::manage(isl_map_is_subset(values->pairs.get(), fits.get())), doing);
+    return is_within ? values : all;
+  }
+
+  Possible of_node(const ExprPtr &expr) {
+    switch (expr->kind) {
+    case ExprKind::Access:
+      return of_access(*expr);
+    case ExprKind::Cast:
+      return of_cast(*expr);
+    case ExprKind::Select:
+      return of_select(*expr);
+    case ExprKind::Unary: {
+      const Possible a = values(expr->operands[0]);
+      if (!a || (expr->op != Op::Neg && expr->op != Op::Abs)) {
+        return std::nullopt;
+      }
+      const double largest = std::max(std::abs(a->lo), std::abs(a->hi));
+      return expr->op == Op::Neg
+                 ? computed(isl_map_neg(a->pairs.copy()), -a->hi, -a->lo)
+                 : computed(then(*a, relation("v >= 0 and (v = a or v = -a)")), 0, largest);
+    }
+    case ExprKind::Binary:
+    case ExprKind::Call:
+      return of_operation(*expr);
+    default:
+      return std::nullopt;
+    }
+  }
+
+  Possible of_access(const Expr &expr) {
+    const auto promised = site_.promised ? site_.promised(expr) : std::nullopt;
+    if (promised) {
+      return kept(promised->copy(), -largest_affine, largest_affine);
+    }
+    return of_element(expr);
+  }
+
+  /// { space[i] -> producer[e] } of a read whose subscripts are affine.
+  std::optional<isl::map> element_of(const Expr &read) const {
+    isl_map *element = isl_map_from_domain(site_.domain.copy());
+    for (const ExprPtr &subscript : read.operands) {
+      const auto affine = to_affine(subscript, site_.space);
+      if (!affine) {
+        isl_map_free(element);
+        return std::nullopt;
+      }
+      element = isl_map_flat_range_product(element, affine->as_map().release());
+    }
+    element = isl_map_set_tuple_name(element, isl_dim_out, read.producer->name.c_str());
+    return checked(isl::manage(element), doing);
+  }
+
+  /// Finds in the definition of a piece of what is read. False if definitions lie too deep.
+  template <class Find>
+  bool in_definition(const Expr &read, const Find &find) {
+    const Computation &producer = *read.producer;
+    if (read.position != 0 || producer.pieces.empty() || producers_.size() >= most_producers ||
+        std::find(producers_.begin(), producers_.end(), &producer) != producers_.end()) {
+      return false;
+    }
+    const IterationSpace space{producer.name, producer.iterators};
+    const std::vector<Fact> nothing;
+    for (const Piece &piece : producer.pieces) {
+      const ValueSite site{space, piece.domain, nothing};
+      Finder inside(site);
+      inside.visited_ = visited_;
+      inside.producers_ = producers_;
+      inside.producers_.push_back(&producer);
+      const bool goes_on = find(inside, piece);
+      visited_ = inside.visited_;
+      if (!goes_on) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// What a computation that is a subscript is defined as.
+  Possible of_element(const Expr &read) {
+    const auto element = read.producer->pieces.empty() ? std::nullopt : element_of(read);
+    if (!element) {
+      return std::nullopt;
+    }
+    Possible result;
+    const bool is_known = in_definition(read, [&](Finder &inside, const Piece &piece) {
+      const Possible found = inside.values(piece.value);
+      if (!found) {
+        return false;
+      }
+      const isl::map defined = found->pairs.intersect_domain(piece.domain);
+      const Possible own =
+          kept(isl_map_apply_range(element->copy(), defined.copy()), found->lo, found->hi);
+      result = result ? either(result, own) : own;
+      return result.has_value();
+    });
+    return is_known ? result : std::nullopt;
+  }
+
+  FloatRange of_float_element(const Expr &read) {
+    std::optional<FloatRange> result;
+    const bool is_known = in_definition(read, [&](Finder &inside, const Piece &piece) {
+      const FloatRange found = inside.floats(piece.value);
+      result = result ? tilewright::either(*result, found) : found;
+      return true;
+    });
+    return is_known ? *result : any_float();
+  }
+
+  Possible of_cast(const Expr &expr) {
+    const ExprPtr &from = expr.operands[0];
+    if (from->type.is_integer()) {
+      return values(from);
+    }
+    if (from->type.is_bool()) {
+      return between(0, 1);
+    }
+    if (!from->type.is_floating()) {
+      return std::nullopt;
+    }
+    const FloatRange range = floats(from);
+    const double lo = std::max(std::trunc(range.lo), least(expr.type));
+    const double hi = std::min(std::trunc(range.hi), most(expr.type));
+    const Possible numbers = between(std::min(lo, most(expr.type)), std::max(hi, least(expr.type)));
+    return range.may_be_nan ? either(numbers, between(0, 0)) : numbers;
+  }
+
+  /// Finds in a branch of a select, knowing its condition. Says where the branch is taken.
+  template <class Find>
+  isl::set in_branch(const Expr &expr, bool holds, const Find &find) {
+    std::vector<Fact> more = site_.facts;
+    more.push_back({expr.operands[0], holds});
+    const auto set = to_set(expr.operands[0], site_.space);
+    const isl::set where = !set    ? site_.domain
+                           : holds ? site_.domain.intersect(*set)
+                                   : site_.domain.subtract(*set);
+    const ValueSite site{site_.space, where, more, site_.promised};
+    Finder finder(site);
+    finder.visited_ = visited_;
+    finder.producers_ = producers_;
+    find(finder, expr.operands[holds ? 1 : 2]);
+    visited_ = finder.visited_;
+    return where;
+  }
+
+  Possible of_select(const Expr &expr) {
+    std::vector<Possible> branches;
+    for (const bool holds : {true, false}) {
+      Possible found;
+      const isl::set where = in_branch(
+          expr, holds, [&](Finder &inside, const ExprPtr &value) { found = inside.values(value); });
+      if (!found) {
+        return std::nullopt;
+      }
+      branches.push_back(
+          kept(isl_map_intersect_domain(found->pairs.copy(), where.copy()), found->lo, found->hi));
+    }
+    return either(branches[0], branches[1]);
+  }
+
+  Possible of_operation(const Expr &expr) {
+    if (expr.operands.size() != 2) {
+      return std::nullopt;
+    }
+    const Possible a = values(expr.operands[0]);
+    const Possible b = values(expr.operands[1]);
+    const auto divisor = constant_behind_casts(*expr.operands[1]);
+    switch (expr.op) {
+    case Op::Min:
+    case Op::Fmin:
+      return of_extreme(a, b, true);
+    case Op::Max:
+    case Op::Fmax:
+      return of_extreme(a, b, false);
+    case Op::Mod:
+      return b ? kept(then(*b, relation("0 <= v < a or a < v <= 0 or a = v = 0")),
+                      std::min(b->lo, 0.0), std::max(b->hi, 0.0))
+               : std::nullopt;
+    case Op::And:
+      return of_bits(a, b);
+    case Op::Shr:
+      return divisor && *divisor >= 0 && *divisor < 32 ? divided(a, std::int64_t{1} << *divisor)
+                                                       : std::nullopt;
+    case Op::FloorDiv:
+      return divisor && *divisor > 0 && is_small(*divisor) ? divided(a, *divisor) : std::nullopt;
+    default:
+      break;
+    }
+    if (expr.op == Op::Fmod && divisor && *divisor != 0 && is_small(*divisor)) {
+      const auto last = static_cast<double>(std::abs(*divisor) - 1);
+      return between(-last, last);
+    }
+    if (!a || !b) {
+      return std::nullopt;
+    }
+    if (expr.op == Op::Add || expr.op == Op::Sub) {
+      const bool minus = expr.op == Op::Sub;
+      return computed(sum(*a, *b, minus), a->lo + (minus ? -b->hi : b->lo),
+                      a->hi + (minus ? -b->lo : b->hi));
+    }
+    if (expr.op == Op::Mul) {
+      const auto first = constant_behind_casts(*expr.operands[0]);
+      return divisor ? scaled(*a, *divisor) : first ? scaled(*b, *first) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// One of both, and not beyond either: of one that may be anything nothing is known.
+  static Possible of_extreme(const Possible &a, const Possible &b, bool smaller) {
+    if (!a && !b) {
+      return std::nullopt;
+    }
+    const isl::map beside = relation(smaller ? "v <= a" : "v >= a");
+    if (!a || !b) {
+      const Values &known = a ? *a : *b;
+      return kept(then(known, beside), smaller ? -infinity : known.lo,
+                  smaller ? known.hi : infinity);
+    }
+    const isl::map one = checked(isl::manage(then(*a, beside)), doing);
+    const isl::map other = checked(isl::manage(then(*b, beside)), doing);
+    isl_map *either = isl_map_union(a->pairs.copy(), b->pairs.copy());
+    return kept(isl_map_intersect(either, one.intersect(other).release()),
+                smaller ? std::min(a->lo, b->lo) : std::max(a->lo, b->lo),
+                smaller ? std::min(a->hi, b->hi) : std::max(a->hi, b->hi));
+  }
+
+  /// a & b has no bits that one of them, if it is not negative, does not have.
+  Possible of_bits(const Possible &a, const Possible &b) const {
+    Possible result;
+    for (const Possible *each : {&a, &b}) {
+      const isl::map below = universe().lower_bound_si(isl::dim::out, 0, 0);
+      if (*each &&
+          checked(isl::manage(isl_map_is_subset((*each)->pairs.get(), below.get())), doing)) {
+        const Possible found = kept(then(**each, relation("0 <= v <= a")), 0, (*each)->hi);
+        result = result && found
+                     ? kept(isl_map_intersect(result->pairs.copy(), found->pairs.copy()), 0,
+                            std::min(result->hi, found->hi))
+                     : found;
+      }
+    }
+    return result;
+  }
+
+  static Possible divided(const Possible &a, std::int64_t divisor) {
+    const std::string number = std::to_string(divisor);
+    return a ? kept(then(*a, relation("v = floor(a / " + number + ")")), std::min(a->lo, 0.0),
+                    std::max(a->hi, 0.0))
+             : std::nullopt;
+  }
+
+  static Possible scaled(const Values &a, std::int64_t factor) {
+    if (!is_small(factor)) {
+      return std::nullopt;
+    }
+    const auto times = static_cast<double>(factor);
+    return factor == 0 ? std::nullopt
+                       : computed(then(a, relation("v = " + std::to_string(factor) + " * a")),
+                                  std::min(times * a.lo, times * a.hi),
+                                  std::max(times * a.lo, times * a.hi));
+  }
+
+  // ---- what is known ----
+
+  Possible with_fact(const ExprPtr &expr, const Fact &fact, Possible known) {
+    if (in_fact_ || !fact.condition->operands[0]->type.is_integer()) {
+      return known;
+    }
+    // What wraps around says nothing of its terms.
+    const Told said = told_of(expr, fact, site_.space, known && !known->may_wrap());
+    const Op op = said.op;
+    if (op == Op::None || op == Op::Ne) {
+      return known;
+    }
+    in_fact_ = true;
+    Possible bound = of_affine(said.other);
+    bound = bound ? bound : in_type(of_node(said.other), *said.other);
+    in_fact_ = false;
+    for (const auto &[term, is_subtracted] : said.added) {
+      const Possible other = of_affine(term);
+      bound = bound && other ? kept(sum(*bound, *other, !is_subtracted), -infinity, infinity)
+                             : std::nullopt;
+    }
+    if (!bound) {
+      return known;
+    }
+    const char *text = op == Op::Lt   ? "v < a"
+                       : op == Op::Le ? "v <= a"
+                       : op == Op::Gt ? "v > a"
+                       : op == Op::Ge ? "v >= a"
+                                      : "v = a";
+    const isl::map limited = checked(isl::manage(then(*bound, relation(text))), doing);
+    const double lo = op == Op::Lt || op == Op::Le ? -infinity : bound->lo;
+    const double hi = op == Op::Gt || op == Op::Ge ? infinity : bound->hi;
+    return known ? kept(isl_map_intersect(known->pairs.copy(), limited.copy()),
+                        std::max(known->lo, lo), std::min(known->hi, hi))
+                 : kept(limited.copy(), lo, hi);
+  }
+
+  // ---- floating-point numbers ----
+
+  FloatRange floats(const ExprPtr &expr) {
+    if (const auto known = floats_.find(expr.get()); known != floats_.end()) {
+      return known->second;
+    }
+    if (++visited_ > most_nodes) {
+      return any_float();
+    }
+    count_visit();
+    FloatRange result = of_float_node(expr);
+    for (const Fact &fact : facts_) {
+      if (fact.condition->operands[0]->type.is_floating() && !in_fact_) {
+        const Told said = told_of(expr, fact, site_.space, false);
+        // A comparison that does not hold may be one with NaN.
+        if (said.op != Op::None && fact.holds) {
+          in_fact_ = true;
+          result = restricted(result, said.op, of_float_node(said.other));
+          in_fact_ = false;
+        }
+      }
+    }
+    floats_.insert_or_assign(expr.get(), result);
+    return result;
+  }
+
+  FloatRange of_float_node(const ExprPtr &expr) {
+    switch (expr->kind) {
+    case ExprKind::Constant: {
+      const auto *value = std::get_if<double>(&expr->value);
+      return value && !std::isnan(*value) ? FloatRange{*value, *value, false} : any_float();
+    }
+    case ExprKind::Access:
+      return of_float_element(*expr);
+    case ExprKind::Cast:
+      return of_float_cast(*expr);
+    case ExprKind::Select: {
+      std::vector<FloatRange> branches(2);
+      for (const bool holds : {true, false}) {
+        in_branch(*expr, holds, [&](Finder &inside, const ExprPtr &value) {
+          branches[holds ? 0 : 1] = inside.floats(value);
+        });
+      }
+      return tilewright::either(branches[0], branches[1]);
+    }
+    case ExprKind::Unary:
+    case ExprKind::Binary:
+    case ExprKind::Call: {
+      std::vector<FloatRange> operands;
+      for (const ExprPtr &operand : expr->operands) {
+        if (!operand->type.is_floating()) {
+          return any_float();
+        }
+        operands.push_back(floats(operand));
+      }
+      return range_of(expr->op, expr->type, operands);
+    }
+    default:
+      return any_float();
+    }
+  }
+
+  FloatRange of_float_cast(const Expr &expr) {
+    const ExprPtr &from = expr.operands[0];
+    if (from->type.is_floating()) {
+      return range_of(Op::Add, expr.type, {floats(from), {0, 0, false}});
+    }
+    if (from->type.is_bool()) {
+      return {0, 1, false};
+    }
+    if (!from->type.is_integer()) {
+      return any_float();
+    }
+    FloatRange result{least(from->type), most(from->type), false};
+    if (const Possible found = values(from)) {
+      const isl::set numbers = checked(found->pairs.range().project_out_all_params(), doing);
+      const isl::val lo = isl::manage(isl_set_dim_min_val(numbers.copy(), 0));
+      const isl::val hi = isl::manage(isl_set_dim_max_val(numbers.copy(), 0));
+      if (lo.is_int().is_true()) {
+        result.lo = std::max(result.lo, isl_val_get_d(lo.get()));
+      }
+      if (hi.is_int().is_true()) {
+        result.hi = std::min(result.hi, isl_val_get_d(hi.get()));
+      }
+    }
+    return range_of(Op::Add, expr.type, {result, {0, 0, false}});
+  }
+};
+
+} // namespace
+
+std::optional<isl::map> possible_values(const ExprPtr &expr, const ValueSite &site) {
+  const Possible found = Finder(site).values(expr);
+  return found ? std::optional(found->pairs) : std::nullopt;
+}
+
+} // namespace tilewright

@@ -50,8 +50,9 @@ bool is_plain(const ExprPtr &part) {
 
 class Search {
 public:
-  Search(const Computation &computation, std::string array)
-      : computation_(computation), array_(std::move(array)) {}
+  /// Of elements of `array`, or of any if it is empty. `bare`: the elements themselves.
+  Search(const Computation &computation, std::string array, bool bare)
+      : computation_(computation), array_(std::move(array)), bare_(bare) {}
 
   std::vector<ElementValue> find() {
     for (const Piece &piece : computation_.pieces) {
@@ -82,7 +83,8 @@ private:
   }
 
   std::optional<ElementValue> value_at(const ExprPtr &node) {
-    if (!computes(*node) || !is_plain(node) || reads_itself(node)) {
+    const bool may_be = bare_ ? node->kind == ExprKind::Access : computes(*node);
+    if (!may_be || !is_plain(node) || reads_itself(node)) {
       return std::nullopt;
     }
     const std::set<std::string> &used = free_.of(node);
@@ -116,7 +118,8 @@ private:
   }
 
   const Computation &computation_;
-  const std::string array_; ///< empty: any
+  const std::string array_;
+  const bool bare_;
   FreeIterators free_;
   std::vector<ElementValue> found_;
 };
@@ -175,9 +178,19 @@ Occurrences occurrences_of(const ElementValue &value, const Computation &reader)
 
 } // namespace
 
-std::vector<ElementValue> element_values(const Computation &computation, const std::string &array) {
+std::vector<ElementValue> element_values(const Computation &computation) {
   return is_block_call(computation) ? std::vector<ElementValue>()
-                                    : Search(computation, array).find();
+                                    : Search(computation, "", false).find();
+}
+
+std::vector<ElementValue> values_of(const Computation &computation, const std::string &array) {
+  std::vector<ElementValue> found;
+  for (const bool bare : {false, true}) {
+    if (found.empty() && !is_block_call(computation)) {
+      found = Search(computation, array, bare).find();
+    }
+  }
+  return found;
 }
 
 std::shared_ptr<const Function> copy_values(const Function &function, const std::string &reader,
@@ -186,12 +199,12 @@ std::shared_ptr<const Function> copy_values(const Function &function, const std:
   Copies copies;
   std::shared_ptr<Function> result = copy_function(function, copies);
   const ComputationPtr consumer = *result->find(reader);
-  const std::vector<ElementValue> values = element_values(*consumer, array);
+  const std::vector<ElementValue> values = values_of(*consumer, array);
   if (values.empty()) {
     throw Error(ErrorKind::Schedule,
-                reader + " computes nothing from an element of " + array +
-                    " that depends on the place of the element alone; keep the elements "
-                    "(keeps=\"elements\")",
+                reader + " reads no element of " + array +
+                    " with one iterator for each dimension, whatever the data are; keep the "
+                    "elements (keeps=\"elements\")",
                 where);
   }
   const ElementValue &value = values.front();

@@ -22,9 +22,12 @@ struct ElementValue {
 /// The largest such parts, in the order in which they are written. Each has real floating-point
 /// numbers, is computed whatever data and conditions on indices say, and uses no other iterators
 /// than those by which an element in it is subscripted, each alone and once. A conversion between
-/// floating-point types alone is none. `array`: only elements of this one count; empty: of any.
-std::vector<ElementValue> element_values(const Computation &computation,
-                                         const std::string &array = "");
+/// floating-point types alone is none.
+std::vector<ElementValue> element_values(const Computation &computation);
+
+/// The same for elements of one array. If nothing is computed from them, the elements themselves,
+/// each read for itself: A[i,k] and A[j,k] of sum(A[i,k] * A[j,k] for k).
+std::vector<ElementValue> values_of(const Computation &computation, const std::string &array);
 
 /// `reader` reads a new computation `copy` where it computed the first value of an element of
 /// `array`: copy[i, k] = A[i, k] - m[i], for the elements of which it needs the value. Everything

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 namespace tilewright {
 
@@ -211,7 +212,7 @@ bool Shape::is_streamed(size_t row, size_t column) const {
 }
 
 void Shape::find_operands(const Computation &computation, const ExprPtr &terms) {
-  std::set<const Expr *> in_terms;
+  std::set<const void *> in_terms;
   visit(terms, [&](const ExprPtr &node) { in_terms.insert(node.get()); });
   std::set<const void *> in_values;
   std::set<std::string> elsewhere; // arrays that the rest of the expression reads, too
@@ -233,7 +234,7 @@ void Shape::find_operands(const Computation &computation, const ExprPtr &terms) 
     for (const ExprPtr &subscript : value.read->operands) {
       access.subscripts.push_back(to_affine(subscript, {computation.name, space_.iterators}));
     }
-    operands_.push_back({std::move(access), true, operands_.size()});
+    operands_.push_back({std::move(access), true, false, operands_.size()});
     arrays.push_back(std::move(read));
     visit(value.value, [&](const ExprPtr &node) { in_values.insert(node.get()); });
   }
@@ -254,7 +255,44 @@ void Shape::find_operands(const Computation &computation, const ExprPtr &terms) 
   }
   for (const Access &read : reads_) {
     if (!in_values.contains(read.node)) {
-      operands_.push_back({read, false});
+      operands_.push_back({read});
+    }
+  }
+  tell_reads_apart(computation, in_terms);
+}
+
+/// An array that is read in several ways, A[i,k] * A[j,k], one of which has to be transposed: each
+/// read is a value of its own.
+void Shape::tell_reads_apart(const Computation &computation,
+                             const std::set<const void *> &in_terms) {
+  std::map<std::string, size_t> reads;
+  std::set<std::string> transposed;
+  std::set<std::string> others; // with values
+  for (const Operand &operand : operands_) {
+    ++reads[operand.access.array];
+    if (operand.is_value) {
+      others.insert(operand.access.array);
+    } else if (rank() > 0 && operand.access.strided_dimension(rank() - 1)) {
+      transposed.insert(operand.access.array);
+    }
+  }
+  for (const std::string &array : transposed) {
+    const std::vector<ElementValue> values = values_of(computation, array);
+    const bool are_all = reads[array] > 1 && values.size() == reads[array] &&
+                         !others.contains(array) &&
+                         std::all_of(values.begin(), values.end(), [&](const ElementValue &value) {
+                           return value.value == value.read && in_terms.contains(value.read.get());
+                         });
+    for (Operand &operand : operands_) {
+      if (are_all && operand.access.array == array) {
+        operand.is_value = operand.is_bare = true;
+        operand.position =
+            static_cast<size_t>(std::find_if(values.begin(), values.end(),
+                                             [&](const ElementValue &value) {
+                                               return value.read.get() == operand.access.node;
+                                             }) -
+                                values.begin());
+      }
     }
   }
 }
@@ -319,6 +357,10 @@ std::vector<Shape::Packable> Shape::row_values(size_t row, size_t column,
     const Access &read = operand.access;
     const bool is_packed =
         packed && packed->is_value && packed->array == read.array && read.step(row) == Step::None;
+    if (operand.is_bare &&
+        (!packed || packed->array != read.array || packed->position < operand.position)) {
+      continue; // it is read where it is
+    }
     if (read.step(column) == Step::None && read.step(row) != Step::None &&
         !others.contains(read.array)) {
       found.push_back(packable_of(operand, extents_.size(), column));

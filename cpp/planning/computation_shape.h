@@ -95,9 +95,11 @@ private:
   struct Operand {
     Access access;
     bool is_value = false;
-    size_t position = 0; ///< of a value among the others
+    bool is_bare = false; ///< a value that is an element itself
+    size_t position = 0;  ///< of a value among the others
   };
   void find_operands(const Computation &computation, const ExprPtr &terms);
+  void tell_reads_apart(const Computation &computation, const std::set<const void *> &in_terms);
   static Packable packable_of(const Operand &operand, size_t iterators, size_t column);
   void collect(const ExprPtr &root, const std::string &own);
   void collect_values(const ExprPtr &node, const std::string &own, bool conditional);

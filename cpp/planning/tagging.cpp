@@ -398,15 +398,13 @@ void Tagging::sum_columns(size_t column, std::int64_t lanes) {
   give("vectorize", {j + "11", lanes});
 }
 
-/// The first value of an array that is not yet kept is the next one: rows and packed columns come
-/// in the order in which they are written.
+/// The values of an array are kept in the order in which they are written; copies of elements come
+/// behind, when the values do not read these any more.
 void Tagging::pack(const RegisterTile &plan, const std::string &level) {
-  if (plan.packed && !plan.packed->is_value) {
-    keep(*plan.packed, level, plan.lanes);
-  }
-  bool waits = plan.packed && plan.packed->is_value;
+  bool waits = plan.packed.has_value();
   for (const Shape::Packable &value : plan.values) {
-    if (waits && plan.packed->array == value.array && plan.packed->position < value.position) {
+    if (waits && plan.packed->is_value && plan.packed->array == value.array &&
+        plan.packed->position < value.position) {
       keep(*plan.packed, level, plan.lanes);
       waits = false;
     }

@@ -359,8 +359,9 @@ class ScheduleCommands(
                 load before they work and store afterwards.
             keeps: "elements", or "values" for what is computed from them: the largest part of the
                 expression that has floating-point numbers, reads an element of the array with one
-                iterator for each dimension, and uses no other iterators. If there are several, the
-                first one as they are written. The buffer has the type of that part.
+                iterator for each dimension, and uses no other iterators; if nothing is computed,
+                the element. If there are several, as in ``A[i, k] * A[j, k]``, the first one as they
+                are written: others stay as they are. The buffer has the type of that part.
 
         Raises:
             ScheduleError: what is said in `store_at`; with several stages, when the function is

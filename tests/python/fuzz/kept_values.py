@@ -48,10 +48,12 @@ def kept_value(
     dtype = types[computation["name"]]
     pieces = [[c, explicit(of_type(v, dtype, types), types)] for c, v in computation["pieces"]]
     one = {**computation, "pieces": pieces}
-    found = next((f for _, v in pieces for f in _values(v, one, array, types)), None)
-    if found is None:
+    found = [
+        f for bare in (False, True) for _, v in pieces for f in _values(v, one, array, types, bare)
+    ]
+    if not found:
         return None
-    value, iterators = found
+    value, iterators = found[0]
     alike = [
         Part(one, node, iterators, True, types)
         for _, v in pieces
@@ -68,14 +70,16 @@ def kept_value(
 
 
 def _values(
-    value: list[Any], computation: dict[str, Any], array: str, types: dict[str, str]
+    value: list[Any], computation: dict[str, Any], array: str, types: dict[str, str], bare: bool
 ) -> Iterator[tuple[list[Any], list[str]]]:
-    """The largest ones of an array as they are written, each with the subscripts of the element."""
+    """The largest ones of an array as they are written, each with the subscripts of the element. The elements
+    themselves are values if nothing is computed from any of them."""
     if value[0] == "only":
         if decided(value[1], types):
-            yield from _values(value[2], computation, array, types)
+            yield from _values(value[2], computation, array, types, bare)
         return
-    if _computes(value, types) and _is_plain(value, computation["name"]):
+    may_be = value[0] == "read" if bare else _computes(value, types)
+    if may_be and _is_plain(value, computation["name"]):
         used = set(mentioned(value))
         for read in _reads(value):
             iterators = _subscripts(read)
@@ -85,7 +89,7 @@ def _values(
     if value[0] in ("select", "if", "read", "while") or (value[0] == "reduce" and is_fold(value)):
         return
     for part in parts(value):
-        yield from _values(part, computation, array, types)
+        yield from _values(part, computation, array, types, bare)
 
 
 def _computes(value: list[Any], types: dict[str, str]) -> bool:

@@ -67,7 +67,7 @@ Mapping choose_schedule(const Mapping &mapping, const CompileOptions &options) {
     const bool wide = features_of(options).masked_bytes == 1;
     try {
       return options.default_schedule
-                 ? with_default_tags(mapping, wide)
+                 ? with_default_tags(mapping, wide, true)
                  : with_tags_of_parts(mapping, options.unscheduled_parts, wide);
     } catch (const Error &error) {
       if (error.kind != ErrorKind::Limit) {

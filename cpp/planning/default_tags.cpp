@@ -5,6 +5,7 @@
 #include "analysis/legality.h"
 #include "mapping/program.h"
 #include "planning/computation_shape.h"
+#include "planning/kept_steps.h"
 #include "planning/shared_rows.h"
 #include "planning/tagging.h"
 
@@ -300,8 +301,11 @@ private:
 
 } // namespace
 
-Mapping with_default_tags(const Mapping &plain, bool wide) {
-  const DefaultSchedule chosen = TagChoice(plain, nullptr, wide).choose();
+Mapping with_default_tags(const Mapping &plain, bool wide, bool folds) {
+  DefaultSchedule chosen = TagChoice(plain, nullptr, wide).choose();
+  if (folds) {
+    chosen.mapping = with_kept_steps(chosen.mapping);
+  }
   const std::int64_t threads = has_parallel_loops(chosen.mapping) ? least_work_for_threads : 0;
   if (chosen.little == 0 && threads == 0) {
     return chosen.mapping;

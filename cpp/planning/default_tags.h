@@ -19,8 +19,9 @@ namespace tilewright {
 inline constexpr std::int64_t least_work_for_threads = 60'000;
 
 /// `plain`, which is legal, with these tags, and with what is too little work for them (when_work).
-/// `wide`: there are 32 registers of 64 bytes.
-Mapping with_default_tags(const Mapping &plain, bool wide);
+/// `wide`: there are 32 registers of 64 bytes. `folds`: recurrences keep as many of their steps as
+/// are needed at one time (kept_steps.h).
+Mapping with_default_tags(const Mapping &plain, bool wide, bool folds);
 
 /// `given`, which is legal and somebody's schedule of everything but these computations, with tags
 /// of theirs. They run on threads if something of `given` does.

@@ -44,7 +44,7 @@ public:
       : wide_(wide), given_(given.mapping), now_(given), decisions_(std::move(decisions)) {}
 
   AutoSchedule plan() {
-    const Mapping standard = with_default_tags(given_, wide_);
+    const Mapping standard = with_default_tags(given_, wide_, false);
     const Function &function = given_.function();
     if (function.stop) {
       keep("the function iterates until its data say so, so its loops keep their order");

@@ -138,3 +138,27 @@ def test_what_cannot_be_folded():
         u.storage_fold([2, 0], 2)
     with pytest.raises(tw.ScheduleError, match="last is an output"):
         f["last"].storage_fold(i)
+
+
+def test_the_default_schedule_keeps_the_steps_that_are_needed():
+    """Memory for two steps of T, under the same loops, and the same values."""
+    steps, n = tw.params("T N", "T >= 1")
+    t, i = tw.iters("t i")
+    x = tw.input("x", [n], tw.float64)
+    a = tw.computation(
+        "A",
+        {t: steps, i: n},
+        lambda a: [
+            ((t > 0) & (i > 0) & (i < n - 1), a[t - 1, i - 1] + a[t - 1, i + 1]),
+            ((t == 0) | (i == 0) | (i == n - 1), x[i]),
+        ],
+        dtype=tw.float64,
+    )
+    last = tw.function("last", outputs=[tw.computation("L", {i: n}, a[steps - 1, i])])
+    assert "A: float64[2, N]" in str(last.layers) or "empty((2, N), float64)" in str(last.loops)
+    assert "vector(8)" in str(last.loops) and "parallel" in str(last.loops)
+    values = np.arange(19) / 8
+    for count in (1, 2, 7):
+        assert np.array_equal(last(values, T=count), last.evaluate(values, T=count))
+    every = tw.function("every", outputs=[a])
+    assert "empty" not in str(every.loops)  # an output is as large as the caller's array

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,13 @@ def benchmarks(folder: pathlib.Path) -> list[pathlib.Path]:
     return [folder / line.strip() for line in listed.read_text().split("\n") if line.strip()]
 
 
-def opened(path: pathlib.Path, folder: pathlib.Path, size: str, dtype: str = "double") -> Benchmark:
+def opened(
+    path: pathlib.Path,
+    folder: pathlib.Path,
+    size: str,
+    dtype: str = "double",
+    math: Literal["library", "libm"] = "libm",
+) -> Benchmark:
     """Reads a file, and fills its arguments as the file's own `init_array` does.
 
     Args:
@@ -91,11 +97,12 @@ def opened(path: pathlib.Path, folder: pathlib.Path, size: str, dtype: str = "do
         folder: PolyBench's.
         size: "MINI" to "EXTRALARGE".
         dtype: "double" or "float".
+        math: as of `tw.c.load`; a GPU has "library" alone.
     """
     macros: dict[str, object] = {f"{size}_DATASET": None, f"DATA_TYPE_IS_{dtype.upper()}": None}
     utilities = folder / "utilities"
     begin = time.perf_counter()
-    module = tw.c.load(path, include=[utilities], define=macros, math="libm")
+    module = tw.c.load(path, include=[utilities], define=macros, math=math)
     (function,) = module.functions.values()
     made = Benchmark(path.stem, path, function, macros, seconds=time.perf_counter() - begin)
     _fill(made, utilities)
@@ -209,7 +216,7 @@ def _same_bits(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
 
 
 def check(
-    path: pathlib.Path, folder: pathlib.Path, size: str, dtype: str = "double"
+    path: pathlib.Path, folder: pathlib.Path, size: str, dtype: str = "double", target: str = "cpu"
 ) -> Iterator[tuple[str, float, str]]:
     """Compares what each schedule computes with gcc, bit for bit.
 
@@ -218,25 +225,26 @@ def check(
         folder: PolyBench's.
         size: of the data set.
         dtype: "double" or "float".
+        target: "cpu", or "gpu-emulator" for kernels of a GPU, which races end.
 
     Yields:
         The step ("load", then "program" for the order of the file and "found" for what `auto_schedule`
-        finds), the seconds that it took up to a call, and what went wrong or "".
+        finds; "kernels" for what it finds for a GPU), the seconds that it took up to a call, and what went wrong or "".
     """
     try:
-        made = opened(path, folder, size, dtype)
+        made = opened(path, folder, size, dtype, "libm" if target == "cpu" else "library")
     except tw.TilewrightError as error:
         yield "load", 0.0, str(error)
         return
     yield "load", made.seconds, ""
     theirs = made.copies()
     compiled_call(made, folder, ("gcc", *EXACT), theirs)()
-    for schedule in ("program", "found"):
+    for schedule in ("program", "found") if target == "cpu" else ("kernels",):
         ours, first = made.copies(), made.copies()
         begin = time.perf_counter()
         try:
-            if schedule == "found":
-                made.function.auto_schedule()
+            if schedule != "program":
+                made.function.auto_schedule(target=target)
             made.function(**first)
             seconds = time.perf_counter() - begin
             made.function(**ours)
@@ -244,32 +252,42 @@ def check(
             yield schedule, time.perf_counter() - begin, f"{type(error).__name__}: {error}"
             continue
         different = _same_bits(ours, theirs)
-        yield schedule, seconds, f"wrong: {different}" if different else ""
+        problem = f"wrong: {different}" if different else ""
+        if schedule == "kernels" and "gpu_thread" not in str(made.function.loops):
+            problem = "no loop is over threads"
+        yield schedule, seconds, problem
 
 
 def check_all(
-    folder: pathlib.Path, size: str, dtype: str, only: str = "", limit: float = 120
+    folder: pathlib.Path,
+    size: str,
+    dtype: str,
+    only: str = "",
+    limit: float = 120,
+    target: str = "cpu",
 ) -> bool:
     """Checks each kernel in a process of its own, and prints a table; whether all went well."""
     good = 0
     paths = [path for path in benchmarks(folder) if only in path.stem]
     print(f"{'kernel':<16}{'step':<9}{'ms to the first call':>21}  {size}, {dtype}")
     for path in paths:
-        command = [sys.executable, __file__, str(folder), size, dtype, str(path)]
+        command = [sys.executable, __file__, str(folder), size, dtype, target, str(path)]
         try:
             done = subprocess.run(command, timeout=limit, check=False)
             good += done.returncode == 0
         except subprocess.TimeoutExpired:
             print(f"{path.stem:<16}took longer than {limit:.0f} s", flush=True)
-    print(f"{good} of {len(paths)} kernels: gcc's bits in the program's order and as scheduled")
+    how = "in the program's order and as scheduled" if target == "cpu" else f"on the {target}"
+    print(f"{good} of {len(paths)} kernels: gcc's bits {how}")
     return good == len(paths)
 
 
 def main() -> int:
     """Checks one file: what `check_all` starts."""
-    folder, size, dtype, path = sys.argv[1:]
+    folder, size, dtype, target, path = sys.argv[1:]
     good = True
-    for step, seconds, problem in check(pathlib.Path(path), pathlib.Path(folder), size, dtype):
+    steps = check(pathlib.Path(path), pathlib.Path(folder), size, dtype, target)
+    for step, seconds, problem in steps:
         name = pathlib.Path(path).stem
         print(f"{name:<16}{step:<9}{seconds * 1000:>21.0f}  {problem or 'ok'}", flush=True)
         good &= not problem

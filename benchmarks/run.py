@@ -4,6 +4,7 @@
     scripts/bench blas images        these
     scripts/bench --list             which there are
     scripts/bench polybench --folder PolyBenchC-4.2.1 --check MINI    values alone, bit for bit
+    scripts/bench polybench --folder PolyBenchC-4.2.1 --check MINI --target gpu-emulator    as kernels
     scripts/bench --install-peers    first makes a virtual environment with the peers from PyPI
 
 Each topic runs in a process of its own for each number of threads, which its affinity mask and the
@@ -205,6 +206,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="SIZE",
         help="polybench: MINI to EXTRALARGE, compared with gcc bit for bit",
     )
+    parser.add_argument(
+        "--target",
+        choices=("cpu", "gpu-emulator"),
+        default="cpu",
+        help="of --check: loops of the processor, or kernels of a GPU on the emulator",
+    )
     parser.add_argument("--float", action="store_true", help="polybench: float in place of double")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -229,7 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         dtype = "float" if options.float else "double"
         good = polybench_files.check_all(
-            options.folder.resolve(), options.check, dtype, options.only
+            options.folder.resolve(), options.check, dtype, options.only, target=options.target
         )
         return 0 if good else 1
     if options.quick:

@@ -209,8 +209,11 @@ ValuePtr select_value(const ValuePtr &condition, const ValuePtr &then, const Val
   if (const auto known = as_boolean(condition)) {
     return *known ? then : otherwise;
   }
+  if (same_element(then, otherwise)) {
+    return then; // e.g. two arrays that lie in one: a stencil's border and interior
+  }
   if (same_element_if(condition, then, otherwise)) {
-    return otherwise; // e.g. two arrays that lie in one: a stencil's border and interior
+    return otherwise; // there both are one element, as A[0] and A[i] are for i == 0
   }
   return std::make_shared<Select>(condition, then, otherwise);
 }

@@ -14,6 +14,7 @@
 #include <isl/val.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace tilewright {
@@ -27,6 +28,8 @@ constexpr std::uint64_t whole_operation_limit = 200'000'000;
 /// Functions of more statements keep their order.
 constexpr size_t most_statements = 128;
 constexpr size_t most_axes = 3;
+/// Threads of a block along one, two and three loops, as the command gpu has them.
+const std::array<std::vector<std::int64_t>, most_axes> usual_tiles = {{{256}, {8, 32}, {4, 4, 32}}};
 
 bool is_number(const isl::pw_aff &value) {
   return isl_pw_aff_is_cst(value.get()) == isl_bool_true && isl_pw_aff_n_piece(value.get()) == 1;
@@ -294,15 +297,12 @@ private:
       std::vector<Command> commands;
       std::vector<std::string> named;
       for (const std::string &name : kernel.members) {
-        std::vector<Argument> loops;
         named.clear();
         for (size_t l = skipped; l < kernel.axes; ++l) {
-          const std::string loop =
-              now_.mapping.time_space(name).dimensions[prefix_ + kernel.first + l].name;
-          loops.emplace_back(loop);
-          named.push_back(loop);
+          named.push_back(
+              now_.mapping.time_space(name).dimensions[prefix_ + kernel.first + l].name);
         }
-        commands.push_back({name, "gpu", loops, {}});
+        commands.push_back(mapped(name, named));
       }
       if (auto found = after_commands(now_, commands, whole_operation_limit)) {
         now_ = std::move(*found);
@@ -311,6 +311,28 @@ private:
         return;
       }
     }
+  }
+
+  /// `gpu` of these loops, or the same with names that are free.
+  Command mapped(const std::string &computation, const std::vector<std::string> &loops) const {
+    std::set<std::string> names;
+    for (const LoopDimension &loop : now_.mapping.time_space(computation).dimensions) {
+      names.insert(loop.name);
+    }
+    const bool is_free = std::none_of(loops.begin(), loops.end(), [&](const std::string &loop) {
+      return names.contains(loop + "0") || names.contains(loop + "1");
+    });
+    std::vector<Argument> arguments(loops.begin(), loops.end());
+    if (!is_free) {
+      arguments.insert(arguments.end(), usual_tiles.at(loops.size() - 1).begin(),
+                       usual_tiles.at(loops.size() - 1).end());
+      for (const char *suffix : {"_block", "_thread"}) {
+        for (const std::string &loop : loops) {
+          arguments.emplace_back(loop + suffix);
+        }
+      }
+    }
+    return {computation, is_free ? "gpu" : "gpu_tile", arguments, {}};
   }
 
   std::string sentence(const Kernel &kernel, const std::vector<std::string> &loops) const {

@@ -137,16 +137,16 @@ class CFunction(_core.KnownCalls):
             TranslationError: for what the dataflow refuses.
         """
         if target is not None:
-            schedule = self.function.auto_schedule(target=target)
+            found = self.function.auto_schedule(target=target)
             self._version = -1  # calls are not kept for a target of their own
-            return cast("Schedule", schedule)
+            return cast("Schedule", found)
         if self._function is None:
-            found = self._keeper.found_before(_AUTOMATIC)
-            if found is not None:
-                return found
+            before = self._keeper.found_before(_AUTOMATIC)
+            if before is not None:
+                return before
         function = self.function
         is_plain = function.function._version() == self._version
-        schedule: Schedule = function.auto_schedule()
+        schedule = cast("Schedule", function.auto_schedule())
         if is_plain and not function._limits:  # no facts or promises that others would not have
             self._version = function.function._version()
             self._keeper.keep_schedule(_AUTOMATIC, schedule)

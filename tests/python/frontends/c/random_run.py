@@ -1,8 +1,8 @@
 """Many random C functions and mutated files: ``scripts/fuzz c --cases 500 --mutations 1000 --seed 7``.
 
 Each function is compared with gcc's program bit for bit: as the interpreter runs its translation, compiled in
-the program's order, and under the schedule that is found. What the dataflow refuses is counted. Each mutated
-file is translated or refused at a place that it has.
+the program's order, under the schedule that is found, and as kernels on the GPU emulator. What the dataflow
+refuses is counted. Each mutated file is translated or refused at a place that it has.
 """
 
 from __future__ import annotations
@@ -66,6 +66,11 @@ def kernel_case(seed: int, found: collections.Counter[str]) -> None:
     function(*ours)
     compare(ours, "as scheduled")
     found["as scheduled"] += 1
+    function.auto_schedule(target="gpu-emulator")
+    ours = copies(arguments(seed))
+    function(*ours)
+    compare(ours, "as kernels")
+    found["as kernels" if "gpu_thread" in str(function.loops) else "without kernels"] += 1
 
 
 def mutation_case(seed: int, found: collections.Counter[str]) -> None:

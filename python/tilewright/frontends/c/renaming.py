@@ -20,7 +20,7 @@ from ..tree import Expression, For, If, Literal, Location, Operation, Statement,
 from .c_types import BOOL, LONG, Number
 from .jumps import LeaveLoop
 from .loop_ends import LoopEnds, LoopShape
-from .parsing import names_in, nodes
+from .parsing import assigned_names, names_in, nodes
 from .pointers import moved_pointers
 from .refusals import refuse
 from .scopes import PointerVariable
@@ -212,6 +212,7 @@ class Renaming(LoopEnds):
         earlier = arithmetic("-", stop, integer((period - 1) * shape.step, LONG), LONG, here)
         step = period * shape.step
         self.emit(For(iterator, start.tree, earlier.tree, step, tuple(bodies), label, here))
+        behind = self.meanings()
         cases = []
         runs = compared(">", count, integer(0, LONG), LONG, here)
         for rest in range(1, period):
@@ -229,16 +230,13 @@ class Renaming(LoopEnds):
             cases.append(Case(condition, statements, self.meanings()))
         self.mean(before)
         self.known = dict(known)
-        self.cases = [*cases, Case(None, (), before)]
+        self.cases = [*cases, Case(None, (), {**behind, **before})]
 
     @staticmethod
     def since(before: Meanings) -> Meanings:
-        """What names meant, as far as they meant something; what others mean now is not what they meant
-        when they were read."""
-        return {
-            key: (pointer, pointer.address if address is None else address)
-            for key, (pointer, address) in before.items()
-        }
+        """What names meant, as far as they meant something: others have to be set in each turn before they
+        are used, as the first turn could not be translated otherwise."""
+        return {key: each for key, each in before.items() if each[1] is not None}
 
     @staticmethod
     def differs(before: Meanings) -> bool:
@@ -305,14 +303,10 @@ class Renaming(LoopEnds):
         if self.cases is None:
             return
         cases, self.cases = self.cases, None
-        names: set[str] = set()
-        for each in rest:
-            names |= names_in(each)
-        later: Sequence[Any] = []
-        if not any(pointer.name in names for pointer in self._told_apart(cases)):
-            rest, later = [], rest
-        else:
-            later = []
+        apart = {
+            each.name for each in self._told_apart(cases) if self.scope.find(each.name) is each
+        }
+        rest, later = self._divided(rest, apart)
         self._depth += 1
         if self._depth > MOST_CASES:
             for case in cases:
@@ -322,6 +316,8 @@ class Renaming(LoopEnds):
         written: list[tuple[Expression | None, list[Statement], Meanings]] = []
         for case in cases:
             self.known = dict(known)
+            for pointer in self.renaming:
+                pointer.address = None  # unless the case says more
             self.mean(case.meanings)
             with self.block() as statements, self.inner_scope():
                 for statement in case.statements:
@@ -349,11 +345,32 @@ class Renaming(LoopEnds):
         if later:
             self.sequence(list(later), label)
 
+    def _divided(self, rest: Sequence[Any], names: set[str]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """What follows cases: what is translated for each of them, up to the last use of names that mean
+        different arrays, and what is translated once."""
+        used = [at for at, each in enumerate(rest) if names & names_in(each)]
+        if not used:
+            return [], rest
+        first, later = rest[: used[-1] + 1], rest[used[-1] + 1 :]
+        own = {each.name for each in first if isinstance(each, c_ast.Decl | c_ast.Typedef)}
+        changed = {name for each in first for name in assigned_names(each)}
+        own |= changed & {each.name for each in self.renaming}
+        if any(own & _names_of(part) for each in later for part in nodes(each)):
+            return rest, []
+        return first, later
+
     def _told_apart(self, cases: Sequence[Case]) -> Iterator[PointerVariable]:
         for pointer in self.renaming:
             found = [case.meanings.get(id(pointer), (pointer, None))[1] for case in cases]
             if any(each != found[0] for each in found):
                 yield pointer
+
+
+def _names_of(node: Any) -> set[str]:
+    """The variable or the types that a node names."""
+    if isinstance(node, c_ast.IdentifierType):
+        return set(node.names)
+    return {node.name} if isinstance(node, c_ast.ID) else set()
 
 
 class Turns:

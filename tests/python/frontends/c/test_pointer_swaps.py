@@ -35,6 +35,31 @@ void f(int n, int steps, double a[n], double b[n]) {{
   for (int k = 2 * steps; k > 0; k -= 2) {{ {SWEEP} y[0] += k; {SWAP} }}
   x[1] += 1;
 }}""",
+    "a temporary that is declared in front, and means something behind": f"""
+double f(int n, int steps, double a[n], double b[n]) {{
+  double *x = a, *y = b, *t;
+  for (int k = 0; k < steps; k++) {{ {SWEEP} t = x; x = y; y = t; }}
+  t = x;
+  double s = 0;
+  for (int i = 0; i < n; i++) s += a[i];
+  if (s > 0) t = y;
+  return t[2] + s;
+}}""",
+    "pairs, one behind the other": f"""
+double f(int n, int steps, double a[n], double b[n]) {{
+  double s = 0;
+  {{ double *x = a, *y = b; for (int k = 0; k < steps; k++) {{ {SWEEP} {SWAP} }} s += x[1]; }}
+  {{ double *x = b, *y = a; for (int k = 0; k < steps; k++) {{ {SWEEP} {SWAP} }} s += x[1]; }}
+  double *x = a, *y = b;
+  for (int k = 0; k < steps; k++) {{ {SWEEP} {SWAP} }}
+  s += y[1];
+  double *p = a, *q = b, *t;
+  for (int k = 0; k < steps; k++) {{ q[0] = p[0] + k; t = p; p = q; q = t; }}
+  s += p[0];
+  double *v = a, *w = b, *u;
+  for (int k = 0; k < steps; k++) {{ w[1] = v[1] - k; u = v; v = w; w = u; }}
+  return s + v[1];
+}}""",
     "three in turn": """
 void f(int n, int steps, double a[n], double b[n]) {
   double c[n], *x = a, *y = b, *z = c;

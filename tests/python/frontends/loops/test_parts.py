@@ -111,6 +111,14 @@ def shape_by_branch(n, m):
     return -x
 
 
+def block_in_a_branch(m, n):
+    if n == 4:
+        x = np.linalg.inv(m)
+    else:
+        x = np.linalg.solve(m, m[:, :1])
+    return -x
+
+
 def grids(n, m):
     a, b = np.mgrid[0:n, 1:m]
     c, d = np.ogrid[0:n, 0:m]
@@ -145,6 +153,7 @@ def arguments_of(rng: np.random.Generator) -> dict[Any, tuple[Any, ...]]:
         rows: (rng.random((8, 3)), rng.integers(0, 2, 8)),
         unique: (k,),
         shape_by_branch: (3, 4),
+        block_in_a_branch: (rng.random((3, 3)) + 3 * np.eye(3), 3),
         grids: (3, 4),
         other_shapes: (rng.random((3, 4, 5)),),
         convolved: (x,),

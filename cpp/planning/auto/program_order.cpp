@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 
 namespace tilewright {
 
@@ -22,6 +23,8 @@ namespace {
 constexpr std::uint64_t whole_operation_limit = 200'000'000;
 /// Functions of more statements keep their order.
 constexpr size_t most_statements = 64;
+/// After so many answers of no for several statements at once, each is asked about alone.
+constexpr int most_refused = 2;
 
 using Names = std::vector<std::string>;
 
@@ -43,15 +46,19 @@ public:
       decisions_.push_back({"", "the loops keep their order, since there are more than " +
                                     std::to_string(most_statements) + " statements"});
     } else {
-      for (const Part &part : parts) {
-        improve(part);
-      }
+      improve_all(parts);
       drop_unused_scalars();
     }
     Names all;
     std::transform(parts.begin(), parts.end(), std::back_inserter(all),
                    [](const Part &part) { return part.name; });
-    run_on_threads(all, 0);
+    std::vector<Names> outermost;
+    for (auto &[place, names] : nests_of(all, 0)) {
+      outermost.push_back(names);
+    }
+    if (!outermost.empty()) {
+      run_nests_on_threads(outermost);
+    }
     if (threads_) {
       now_.mapping = now_.mapping.with(
           {"", "when_work", {std::int64_t{0}, least_work_for_threads}, {}}); // no order changes
@@ -153,6 +160,52 @@ private:
     return all;
   }
 
+  /// Each as `improve` does, but what is likely for several is asked at once: the answer for all
+  /// takes about as long as that for one. Where it is no, the halves are asked.
+  void improve_all(std::span<const Part> parts) {
+    if (parts.size() == 1 || refused_ >= most_refused) {
+      for (const Part &part : parts) {
+        improve(part);
+      }
+      refused_ = 0;
+      return;
+    }
+    const Nests nests = nests_;
+    const auto own = own_;
+    const size_t decided = decisions_.size();
+    std::vector<std::pair<const Part *, std::string>> copies;
+    for (const Part &part : parts) {
+      std::vector<Candidate> candidates = candidates_for(part, nests_, wide_);
+      if (candidates.empty()) {
+        keep(part);
+        continue;
+      }
+      Candidate &likely = candidates.front();
+      for (const std::string &copy : likely.copies) {
+        copies.emplace_back(&part, copy);
+      }
+      decisions_.push_back({part.name, likely.why});
+      own_[part.name] = std::move(likely.commands);
+      nests_ = std::move(likely.nests);
+    }
+    auto found = with_all(
+        nests_, {}, {}, std::min(whole_operation_limit, parts.size() * candidate_operation_limit));
+    if (found) {
+      refused_ = 0;
+      now_ = std::move(*found);
+      for (const auto &[part, copy] : copies) {
+        vectorize_copy(*part, copy);
+      }
+      return;
+    }
+    ++refused_;
+    nests_ = nests;
+    own_ = own;
+    decisions_.resize(decided);
+    improve_all(parts.first(parts.size() / 2));
+    improve_all(parts.subspan(parts.size() / 2));
+  }
+
   void improve(const Part &part) {
     for (Candidate &each : candidates_for(part, nests_, wide_)) {
       auto found = with_all(each.nests, part.name, each.commands, candidate_operation_limit);
@@ -167,6 +220,10 @@ private:
         return;
       }
     }
+    keep(part);
+  }
+
+  void keep(const Part &part) {
     const std::string why = part.shape.is_scattered() ? ", since data choose the element along " +
                                                             part.shape.name(part.shape.rank() - 1) +
                                                             " that an iteration writes"
@@ -187,8 +244,9 @@ private:
     }
   }
 
-  bool try_threads(const std::vector<Command> &commands) {
-    auto found = after_commands(now_, commands);
+  bool try_threads(const std::vector<Command> &commands,
+                   std::uint64_t operations = candidate_operation_limit) {
+    auto found = after_commands(now_, commands, operations);
     if (found) {
       now_ = std::move(*found);
       threads_ = true;
@@ -196,31 +254,84 @@ private:
     return found.has_value();
   }
 
+  /// The outermost nests, each at its first loop, asked about together and then by halves.
+  void run_nests_on_threads(std::span<const Names> nests) {
+    if (nests.size() == 1) {
+      run_on_threads(nests.front(), 0);
+      return;
+    }
+    std::vector<Command> commands;
+    std::vector<Names> others; // nothing is tried first
+    for (const Names &names : nests) {
+      const std::vector<Command> own = first_on_threads(names);
+      commands.insert(commands.end(), own.begin(), own.end());
+      if (own.empty()) {
+        others.push_back(names);
+      }
+    }
+    const std::uint64_t operations =
+        std::min(whole_operation_limit, nests.size() * candidate_operation_limit);
+    if (!commands.empty() && !try_threads(commands, operations)) {
+      run_nests_on_threads(nests.first(nests.size() / 2));
+      run_nests_on_threads(nests.subspan(nests.size() / 2));
+      return;
+    }
+    for (const Names &names : others) {
+      run_on_threads(names, 0);
+    }
+  }
+
+  /// What `run_on_threads` tries first of a nest.
+  std::vector<Command> first_on_threads(const Names &names) const {
+    if (names.size() > 1) {
+      return together_on_threads(names, 0);
+    }
+    const Names levels = levels_alone(names.front(), 0);
+    if (levels.empty()) {
+      return {};
+    }
+    return {{names.front(), "parallelize", {levels.front()}, {}}};
+  }
+
   /// Of these, which share `depth` loops, none of which is parallel.
   void run_on_threads(const Names &members, size_t depth) {
+    for (const auto &[place, names] : nests_of(members, depth)) {
+      if (names.size() == 1) {
+        for (const std::string &level : levels_alone(names.front(), depth)) {
+          if (try_threads({{names.front(), "parallelize", {level}, {}}})) {
+            break;
+          }
+        }
+        continue;
+      }
+      const std::vector<Command> commands = together_on_threads(names, depth);
+      if (commands.empty() || !try_threads(commands)) {
+        run_on_threads(names, depth + 1);
+      }
+    }
+  }
+
+  /// By what shares the next loop as well.
+  std::map<std::int64_t, Names> nests_of(const Names &members, size_t depth) const {
     std::map<std::int64_t, Names> nests;
     for (const std::string &name : members) {
       if (nests_.times(name).loops.size() > depth) {
         nests[nests_.times(name).places[depth]].push_back(name);
       }
     }
-    for (const auto &[place, names] : nests) {
-      if (names.size() == 1) {
-        run_alone_on_threads(names.front(), depth);
-        continue;
+    return nests;
+  }
+
+  /// The loop that all of these share; nothing if data choose its iterations.
+  std::vector<Command> together_on_threads(const Names &names, size_t depth) const {
+    std::vector<Command> commands;
+    for (const std::string &name : names) {
+      if (is_chosen(name, nests_.times(name).loops[depth])) {
+        return {};
       }
-      std::vector<Command> commands;
-      for (const std::string &name : names) {
-        if (is_chosen(name, nests_.times(name).loops[depth])) {
-          commands.clear();
-          break;
-        }
-        commands.push_back({name, "parallelize", {nests_.times(name).loops[depth].name}, {}});
-      }
-      if (commands.empty() || !try_threads(commands)) {
-        run_on_threads(names, depth + 1);
-      }
+      commands.push_back({name, "parallelize", {nests_.times(name).loops[depth].name}, {}});
     }
+    return commands;
   }
 
   /// Has the loop one iteration, which data choose?
@@ -228,30 +339,29 @@ private:
     return loop.iterator && Shape(**given_.function().find(name)).is_chosen(*loop.iterator);
   }
 
-  /// One of the outermost loops that the statement has for itself. Within other loops only what is
-  /// worth it: the outermost one, of several, or a vector loop within one loop that all is in.
-  void run_alone_on_threads(const std::string &name, size_t depth) {
+  /// Loops to be tried, the outermost ones that the statement has for itself. Within other loops
+  /// only what is worth it: the outermost one, of several, or a vector loop within one loop that
+  /// all is in.
+  Names levels_alone(const std::string &name, size_t depth) const {
     const size_t own = nests_.times(name).loops.size() - depth;
     const std::vector<LoopDimension> loops = now_.mapping.time_space(name).dimensions;
     const auto iterators = static_cast<unsigned>((**given_.function().find(name)).iterators.size());
     const Shape shape(**given_.function().find(name));
     const bool is_vector = std::any_of(
         loops.begin(), loops.end(), [](const auto &loop) { return loop.tag.tag == Tag::Vector; });
-    size_t left = depth == 0 ? 2 : own > 1 || (depth == 1 && is_vector) ? 1 : 0;
-    for (size_t level = 2 * depth + 1; level < loops.size() && left > 0; ++level) {
+    const size_t most = depth == 0 ? 2 : own > 1 || (depth == 1 && is_vector) ? 1 : 0;
+    Names levels;
+    for (size_t level = 2 * depth + 1; level < loops.size() && levels.size() < most; ++level) {
       if (isl_pw_aff_involves_dims(loops[level].value.get(), isl_dim_in, 0, iterators) !=
           isl_bool_true) {
         continue; // a place
       }
-      if (shape.is_chosen(loops[level])) {
-        return;
+      if (shape.is_chosen(loops[level]) || loops[level].tag.tag != Tag::Sequential) {
+        break;
       }
-      if (loops[level].tag.tag != Tag::Sequential ||
-          try_threads({{name, "parallelize", {loops[level].name}, {}}})) {
-        return;
-      }
-      --left;
+      levels.push_back(loops[level].name);
     }
+    return levels;
   }
 
   const Mapping &given_;
@@ -263,6 +373,7 @@ private:
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command
   Decisions decisions_;
   bool threads_ = false;
+  int refused_ = 0; ///< times in a row that several were asked about at once in vain
 };
 
 } // namespace

@@ -46,6 +46,7 @@ class _Place:
     guards: tuple[Guard, ...]
     positions: Iterator[int]
     ranges: tuple[tuple[str, Affine, Affine], ...] = ()  # of loops without steps, and nothing else
+    assumed: frozenset[str] = frozenset()  # of the constraints, those that are facts
 
     def next(self) -> _Place:
         """The place of the next statement or loop in the innermost loop."""
@@ -126,7 +127,8 @@ class _Scanner:
                 case tree.Assume():
                     rest = self.assume(statement.condition, place)
                     if rest is not None:
-                        place = replace(place, constraints=(*place.constraints, rest))
+                        constraints, assumed = (*place.constraints, rest), place.assumed | {rest}
+                        place = replace(place, constraints=constraints, assumed=assumed)
                 case _:
                     refuse(
                         statement.location,
@@ -321,7 +323,8 @@ class _Scanner:
 
     def call(self, block: tree.Block, place: _Place) -> None:
         """A call of an opaque function: it reads copies of the arrays, made just before it."""
-        if place.guards or len(place.constraints) != 2 * len(place.ranges):
+        constraints = tuple(each for each in place.constraints if each not in place.assumed)
+        if place.guards or len(constraints) != 2 * len(place.ranges):
             refuse(
                 block.location,
                 f"{block.called} is called only if a condition holds, or in a loop with a step, or in one "
@@ -338,7 +341,7 @@ class _Scanner:
             ScannedBlock(
                 take(block.label),
                 place.ranges,
-                place.constraints,
+                constraints,
                 place.next().times,
                 reads,
                 writes,

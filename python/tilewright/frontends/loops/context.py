@@ -143,6 +143,7 @@ class Context:
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps
         self.tested: set[str] = set()  # parameters that branches ask about
+        self.within_tests: frozenset[str] = frozenset()  # of these, by branches around
         self.pure_only = ""  # why no statement may be added now
 
     # ---- what the other parts are ----
@@ -328,10 +329,18 @@ class Context:
         if names:
             raise NeedsNumbers(names)
 
-    def note_test(self, condition: Expression) -> None:
-        """What a branch of the program asks, of parameters only."""
-        if is_pure(condition):
-            self.tested.update(name for name in _names_in(condition) if name in self.parameters)
+    def note_test(self, condition: Expression) -> frozenset[str]:
+        """The parameters that a branch of the program asks about, if it asks about nothing else."""
+        names = frozenset(_names_in(condition) if is_pure(condition) else ())
+        found = names & self.parameters.keys()
+        self.tested |= found
+        return found
+
+    def decide_outer_tests(self) -> None:
+        """Starts again with numbers for the parameters that the branches around ask about: what is
+        here always runs, or is not translated at all."""
+        if self.within_tests:
+            raise NeedsNumbers(self.within_tests)
 
     def decide_tests(self) -> None:
         """Starts again with numbers for the parameters that branches ask about, if there are some:

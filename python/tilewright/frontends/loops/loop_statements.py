@@ -232,7 +232,8 @@ class LoopStatements(ParallelSums, Expressions):
             for statement in self.block_of(node.body if known else node.orelse):
                 self.emit(statement, node)
             return
-        self.note_test(condition)
+        before = self.within_tests
+        self.within_tests = before | self.note_test(condition)
         named = self.named_arrays()
         body = self.block_of(node.body)
         if _returns(node.body):
@@ -240,6 +241,7 @@ class LoopStatements(ParallelSums, Expressions):
         after = {web: self.frame.bindings[web] for web in named}
         self.frame.bindings.update(named)
         otherwise = self.block_of(node.orelse)
+        self.within_tests = before
         if _returns(node.orelse):
             self.frame.bindings.update(after)
         elif not _returns(node.body) and any(

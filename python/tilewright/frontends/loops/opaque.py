@@ -205,6 +205,7 @@ class Opaque(Reductions):
         node: ast.Call,
     ) -> Value:
         """The block, and its results."""
+        self.decide_outer_tests()
         plain = target.__name__
         function = _call_of(target, given, len(node.args))
         samples = [np.ones([2] * len(array.shape), array.dtype) for array in arrays]

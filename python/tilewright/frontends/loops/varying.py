@@ -50,6 +50,7 @@ class Varying(Opaque):
         arrays = [self._flat(value, name, node) for value in given]
         if len(arrays) != (1 if VARYING[target] else 2):
             self.refuse(node, f"{name} takes {1 if VARYING[target] else 2} arrays here")
+        self.decide_outer_tests()
         room = arrays[0].shape[0]
         if target is np.union1d:
             room = add(room, arrays[1].shape[0])

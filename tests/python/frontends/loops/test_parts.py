@@ -111,6 +111,18 @@ def shape_by_branch(n, m):
     return -x
 
 
+def block_in_a_branch(ms, n):
+    total = np.zeros((n, 1))
+    for m in ms:
+        t = np.eye(n) * 3 + m
+        if n == 4:
+            x = np.linalg.inv(t)
+        else:
+            x = np.linalg.solve(t, t[:, :1])
+        total += -x
+    return total
+
+
 def grids(n, m):
     a, b = np.mgrid[0:n, 1:m]
     c, d = np.ogrid[0:n, 0:m]
@@ -145,6 +157,7 @@ def arguments_of(rng: np.random.Generator) -> dict[Any, tuple[Any, ...]]:
         rows: (rng.random((8, 3)), rng.integers(0, 2, 8)),
         unique: (k,),
         shape_by_branch: (3, 4),
+        block_in_a_branch: (rng.random((2, 3, 3)), 3),
         grids: (3, 4),
         other_shapes: (rng.random((3, 4, 5)),),
         convolved: (x,),

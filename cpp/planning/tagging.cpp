@@ -12,6 +12,9 @@ namespace {
 
 /// Shorter loops are no vectors.
 constexpr std::int64_t fewest_lanes = 4;
+/// Elements that lie farther apart are gathered one by one: of a vector of these, more memory is
+/// read in vain than used.
+constexpr std::int64_t most_apart = 4;
 /// So many terms of a window are written out one after the other.
 constexpr std::int64_t max_unrolled_terms = 16;
 /// Rows of a block of a transposition: of both arrays, a block touches few pages.
@@ -51,7 +54,7 @@ void Tagging::vectorize() {
     return;
   }
   const size_t column = shape_.rank() - 1;
-  if (vectorize_short()) {
+  if (vectorize_one_row() || vectorize_short() || vectorize_interleaved()) {
     return;
   }
   if (shape_.rank() > 0 && shape_.has_border()) {
@@ -95,6 +98,58 @@ bool Tagging::vectorize_short() {
   }
   const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(extent));
   give("vectorize", {shape_.name(column), static_cast<std::int64_t>(lanes)});
+  return true;
+}
+
+/// Few channels of many pixels, or other elements of which as many lie side by side as the last
+/// loop has iterations, are one loop.
+bool Tagging::vectorize_one_row() {
+  if (shape_.rank() < 2 || shape_.has_condition() || shape_.states() > 0 ||
+      (shape_.reduced() > 0 && !has_small_window(shape_))) {
+    return false;
+  }
+  const size_t column = shape_.rank() - 1;
+  const std::int64_t lanes = shape_.lanes();
+  const std::int64_t extent = shape_.extent(column).value_or(lanes);
+  const bool long_enough = shape_.extent(column - 1).value_or(lanes) * extent >= lanes;
+  if (extent < 2 || extent >= lanes || !long_enough || shape_.is_chosen(column - 1) ||
+      shape_.is_tested(column - 1) || shape_.is_tested(column) ||
+      !shape_.is_one_row(column - 1, column)) {
+    return false;
+  }
+  const std::string i = shape_.name(column - 1);
+  const std::string j = shape_.name(column);
+  const Mapping before = mapping_;
+  try {
+    give("join", {i, j, i + j});
+    give("vectorize", {i + j, lanes});
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
+      throw;
+    }
+    mapping_ = before; // the bounds of one depend on the other
+    return false;
+  }
+  return true;
+}
+
+/// Elements that lie apart by the same few places, such as one channel of many pixels: whole
+/// vectors are read, and what is wanted is chosen from them. (What is written so is left to LLVM,
+/// which interleaves the elements of several stores; a store of every third one costs as many as
+/// its lanes.)
+bool Tagging::vectorize_interleaved() {
+  if (shape_.rank() == 0 || shape_.has_condition() || shape_.states() > 0 ||
+      (shape_.reduced() > 0 && !has_small_window(shape_))) {
+    return false;
+  }
+  const size_t column = shape_.rank() - 1;
+  const std::int64_t lanes = shape_.lanes();
+  if (lanes < fewest_lanes || shape_.extent(column).value_or(lanes) < lanes ||
+      shape_.all_contiguous(column) || !shape_.moves_at_most(column, most_apart)) {
+    return false;
+  }
+  shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes})
+                        : sum_window(column, lanes);
   return true;
 }
 
@@ -338,36 +393,39 @@ void Tagging::tile(const RegisterTile &plan) {
 
 /// A reduction whose results lie side by side along `column`.
 void Tagging::reduce(size_t column, std::int64_t lanes) {
-  const std::string j = shape_.name(column);
-  std::vector<std::string> terms;
-  for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
-    terms.push_back(shape_.name(d));
-  }
-  std::vector<Argument> order;
   const auto plan = shape_.states() < 2 ? plan_register_tile(shape_, column, wide_)
                                         : std::nullopt; // too many registers
   if (plan) {
     tile(*plan);
   } else if (has_small_window(shape_)) {
-    // Every result is summed in a register.
-    give("split", {j, lanes});
-    order.emplace_back(j + "0");
-    order.insert(order.end(), terms.begin(), terms.end());
-    order.emplace_back(j + "1");
-    give("reorder", order);
-    give("vectorize", {j + "1", lanes});
-    std::int64_t copies = 1;
-    for (size_t d = shape_.rank() + shape_.reduced(); d-- > shape_.rank();) {
-      copies *= shape_.extent(d).value_or(max_unrolled_terms + 1);
-      if (copies > max_unrolled_terms) {
-        break;
-      }
-      if (shape_.extent(d) > 1) {
-        give("unroll", {shape_.name(d), *shape_.extent(d)});
-      }
-    }
+    sum_window(column, lanes);
   } else {
     sum_columns(column, lanes);
+  }
+}
+
+/// Every result is summed in a register: vectors of results along `column`, inside of the terms,
+/// which are written out.
+void Tagging::sum_window(size_t column, std::int64_t lanes) {
+  const std::string j = shape_.name(column);
+  give("split", {j, lanes});
+  std::vector<Argument> order = {j + "0"};
+  const size_t end = shape_.rank() + shape_.reduced();
+  for (size_t d = shape_.rank(); d < end; ++d) {
+    order.emplace_back(shape_.name(d));
+  }
+  order.emplace_back(j + "1");
+  give("reorder", order);
+  give("vectorize", {j + "1", lanes});
+  std::int64_t copies = 1;
+  for (size_t d = end; d-- > shape_.rank();) {
+    copies *= shape_.extent(d).value_or(max_unrolled_terms + 1);
+    if (copies > max_unrolled_terms) {
+      break;
+    }
+    if (shape_.extent(d) > 1) {
+      give("unroll", {shape_.name(d), *shape_.extent(d)});
+    }
   }
 }
 

@@ -52,6 +52,9 @@ private:
   bool contiguous_when_packed(size_t column) const;
   std::int64_t streams() const;
   bool vectorize_short();
+  bool vectorize_one_row();
+  bool vectorize_interleaved();
+  void sum_window(size_t column, std::int64_t lanes);
   void sum_terms(size_t term, std::int64_t lanes);
   void sum_blocks(size_t term, std::int64_t lanes);
   void scatter_rows(std::int64_t lanes);

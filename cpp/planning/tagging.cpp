@@ -33,6 +33,8 @@ constexpr std::int64_t wide_streams = 8;
 constexpr std::int64_t narrow_streams = 4;
 /// Vectors of partial states that a fold has side by side, so that none waits for the one before.
 constexpr std::int64_t fold_vectors = 4;
+/// So few results are no work for several threads, unless these share the terms.
+constexpr std::int64_t few_results = 16;
 /// Terms of a block of which a thread makes a partial state, where there is one result.
 constexpr std::int64_t fold_block = 32 * 1024;
 /// The same where terms have several iterators: values of the first one.
@@ -153,24 +155,44 @@ bool Tagging::vectorize_interleaved() {
   return true;
 }
 
-/// One result: threads sum blocks of terms, which do not depend on how many threads there are.
+/// Is there one result, or are there so few, as far as that is known, that threads have to share
+/// the terms?
+bool Tagging::has_few_results() const {
+  std::int64_t results = 1;
+  for (size_t d = 0; d < shape_.rank(); ++d) {
+    results *= shape_.extent(d).value_or(few_results + 1);
+    if (results > few_results) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Few results: threads sum blocks of terms, which do not depend on how many threads there are.
 void Tagging::sum_blocks(size_t term, std::int64_t lanes) {
   little_ = std::max(little_, little_for_columns);
-  const std::string first = shape_.name(0);
+  const std::string first = shape_.name(shape_.rank());
   const bool of_rows = shape_.reduced() > 1;
   const std::string outer = first + "0";
   const std::string inner = of_rows ? shape_.name(term) : first + "1";
   give("split", {first, of_rows ? block_rows : fold_block});
   const std::string blocks = new_name(computation_ + "_blocks");
   give("rfactor", {outer, blocks});
+  if (shape_.rank() > 0) {
+    std::vector<Argument> order = {outer};
+    for (size_t d = 0; d < shape_.rank(); ++d) {
+      order.emplace_back(shape_.name(d));
+    }
+    give_to(blocks, "reorder", order);
+  }
   give_to(blocks, "vectorize", {inner, lanes});
   give_to(blocks, "parallelize", {outer});
 }
 
 /// A sum in lanes: of one row after the other, or of several at once.
 void Tagging::sum_terms(size_t term, std::int64_t lanes) {
-  if (shape_.rank() == 0 && shape_.is_associative() &&
-      shape_.extent(0).value_or(fold_block + 1) >
+  if (has_few_results() && shape_.is_associative() &&
+      shape_.extent(shape_.rank()).value_or(fold_block + 1) >
           (shape_.reduced() > 1 ? block_rows : fold_block)) {
     sum_blocks(term, lanes);
     return;

@@ -78,6 +78,7 @@ std::optional<bool> as_boolean(const ValuePtr &value);
 bool is_int64(const ValuePtr &value); ///< scalar of type int64
 /// Same structure and leaves (names do not count).
 bool same_value(const ValuePtr &a, const ValuePtr &b);
+bool are_same(const Value &a, const Value &b);
 
 // ---- statements ----
 StmtPtr

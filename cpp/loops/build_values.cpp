@@ -381,14 +381,17 @@ bool same_fields(const Value &a, const Value &b) {
 
 } // namespace
 
-bool same_value(const ValuePtr &a, const ValuePtr &b) {
-  if (a == b) {
+bool are_same(const Value &a, const Value &b) {
+  if (&a == &b) {
     return true;
   }
-  return a->kind == b->kind && a->type == b->type && same_fields(*a, *b) &&
-         std::equal(a->operands.begin(), a->operands.end(), b->operands.begin(), b->operands.end(),
-                    same_value);
+  return a.kind == b.kind && a.type == b.type && same_fields(a, b) &&
+         std::equal(
+             a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
+             [](const ValuePtr &one, const ValuePtr &other) { return are_same(*one, *other); });
 }
+
+bool same_value(const ValuePtr &a, const ValuePtr &b) { return are_same(*a, *b); }
 
 ValuePtr zero_of(ScalarType type) {
   switch (type.kind) {

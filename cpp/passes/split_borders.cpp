@@ -26,6 +26,31 @@ struct Threshold {
   ValuePtr value;
 };
 
+/// A form that is >= 0 where `fact` is, without the quotient of one that joined loops have: of
+/// integers, floor(e / d) + r >= 0 where e + d * r >= 0, and r - floor(e / d) >= 0 where
+/// d * r + d - 1 - e >= 0.
+std::optional<Linear> without_quotient(const Linear &fact) {
+  for (size_t t = 0; t < fact.terms.size(); ++t) {
+    const auto &[atom, coefficient] = fact.terms[t];
+    const auto *quotient = as_binary(atom, Op::FloorDiv);
+    const auto divisor = quotient == nullptr ? std::nullopt : as_integer(quotient->right());
+    const auto dividend =
+        divisor.value_or(0) > 0 ? linear_of(quotient->left()) : std::optional<Linear>();
+    if (!dividend || (coefficient != 1 && coefficient != -1)) {
+      continue;
+    }
+    Linear rest = fact;
+    rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(t));
+    auto scaled = combine({}, rest, *divisor);
+    auto found = scaled ? combine(*scaled, *dividend, coefficient) : std::nullopt;
+    if (found && coefficient < 0) {
+      found->constant += *divisor - 1;
+    }
+    return found;
+  }
+  return fact;
+}
+
 /// One loop, and what becomes of its body away from the borders.
 class Borders {
 public:
@@ -123,7 +148,7 @@ private:
       return false;
     }
     const auto accept = [&](const std::optional<Linear> &fact, const ValuePtr &outcome) {
-      const auto threshold = fact ? threshold_of(*fact, around_.size()) : std::nullopt;
+      const auto threshold = threshold_where(fact);
       if (threshold) {
         note(statement, *threshold);
         decided_[{&statement, value.get()}] = {outcome, threshold->is_first};
@@ -148,6 +173,9 @@ private:
     if (binary->op != Op::Min && binary->op != Op::Max) {
       return false;
     }
+    if (decide_clamp(statement, value)) {
+      return true;
+    }
     const auto distance = difference(binary->left(), binary->right());
     if (!distance) {
       return false;
@@ -155,6 +183,42 @@ private:
     const bool is_max = binary->op == Op::Max;
     return accept(distance, is_max ? binary->left() : binary->right()) ||
            accept(at_least(*distance, -1, 0), is_max ? binary->right() : binary->left());
+  }
+
+  /// min(max(x, low), high), or max(min(x, high), low), is x away from both borders. Where one of
+  /// them cannot be met, as that of x - 1 at the end of a loop, that is often seen of loops over
+  /// one iterator; of joined ones it is not.
+  bool decide_clamp(const LoopStatement &statement, const ValuePtr &value) {
+    const auto &outer = cast<Binary>(value);
+    const bool is_min = outer.op == Op::Min;
+    const auto below = [&](const ValuePtr &low, const ValuePtr &high) {
+      return threshold_where(difference(high, low));
+    };
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      const auto *inner = as_binary(value->operands[side], is_min ? Op::Max : Op::Min);
+      for (const size_t place : {size_t{0}, size_t{1}}) {
+        if (inner == nullptr) {
+          continue;
+        }
+        const ValuePtr &clamped = inner->operands[place];
+        const ValuePtr &limit = inner->operands[1 - place];
+        const ValuePtr &other = value->operands[1 - side];
+        const auto one = is_min ? below(limit, clamped) : below(clamped, limit);
+        const auto two = is_min ? below(clamped, other) : below(other, clamped);
+        if (one && two) {
+          note(statement, *one);
+          note(statement, *two);
+          decided_[{&statement, value.get()}] = {clamped, true};
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  std::optional<Threshold> threshold_where(const std::optional<Linear> &fact) const {
+    const auto plain = fact ? without_quotient(*fact) : std::nullopt;
+    return plain ? threshold_of(*plain, around_.size()) : std::nullopt;
   }
 
   void note(const LoopStatement &statement, const Threshold &threshold) {

@@ -72,6 +72,20 @@ Step Access::step(size_t iterator) const {
   return result;
 }
 
+std::optional<std::int64_t> Access::distance(size_t iterator) const {
+  std::int64_t result = 0;
+  std::optional<std::int64_t> elements = 1; // of one step along the dimension
+  for (size_t d = subscripts.size(); d-- > 0;) {
+    const auto moved = coefficient(d, iterator);
+    if (!moved || (*moved != 0 && !elements)) {
+      return std::nullopt;
+    }
+    result += *moved != 0 ? *moved * *elements : 0;
+    elements = elements && extents[d] ? std::optional(*elements * *extents[d]) : std::nullopt;
+  }
+  return result;
+}
+
 std::optional<size_t> Access::strided_dimension(size_t iterator) const {
   std::optional<size_t> found;
   for (size_t d = 0; d < subscripts.size(); ++d) {

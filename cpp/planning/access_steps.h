@@ -22,10 +22,14 @@ struct Access {
   std::int64_t bytes = 0;                             ///< of an element
   bool conditional = false;                           ///< whether it is read depends on a condition
   const void *node = nullptr;                         ///< the expression, to be told from others
+  std::vector<std::optional<std::int64_t>> extents;   ///< of the array, where they are numbers
 
   /// How far a subscript moves from one iteration to the next: nothing where that differs.
   std::optional<std::int64_t> coefficient(size_t dimension, size_t iterator) const;
   Step step(size_t iterator) const;
+  /// By how many elements of memory it moves, in an array without gaps; nothing where that is no
+  /// number.
+  std::optional<std::int64_t> distance(size_t iterator) const;
   /// The dimension, other than the last one, that alone moves, by one element; nothing elsewhere.
   std::optional<size_t> strided_dimension(size_t iterator) const;
   /// Does a subscript change its form, as a clamped one does?

@@ -4,6 +4,7 @@
 #include "algorithm/element_values.h"
 #include "algorithm/existing.h"
 #include "algorithm/expression_key.h"
+#include "algorithm/expression_nodes.h"
 #include "algorithm/predicates.h"
 #include "algorithm/reductions.h"
 #include "hardware/processor.h"
@@ -41,6 +42,11 @@ bool asks_elements(const ExprPtr &condition) {
 bool is_same(const ExpressionKey &key, const ExprPtr &other) {
   const ExpressionKey others = key_of(other);
   return !key.text.empty() && others.text == key.text && others.iterators == key.iterators;
+}
+
+std::optional<std::int64_t> number_of(const Expr &constant) {
+  const auto number = nodes::as_integer(constant.value);
+  return number ? std::optional(static_cast<std::int64_t>(number->bits())) : std::nullopt;
 }
 
 /// Does it read the computation, itself or by views that show it? `seen`: those that were asked.
@@ -197,6 +203,21 @@ bool Shape::any_contiguous(size_t iterator) const {
 bool Shape::has_border() const {
   return std::any_of(reads_.begin(), reads_.end(),
                      [](const Access &read) { return read.has_border(); });
+}
+
+bool Shape::is_one_row(size_t outer, size_t inner) const {
+  return std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    const auto within = read.distance(inner);
+    const auto around = read.distance(outer);
+    return (within == 1 && around == extent(inner)) || (within == 0 && around == 0);
+  });
+}
+
+bool Shape::moves_at_most(size_t iterator, std::int64_t most) const {
+  return std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    const auto moved = read.distance(iterator);
+    return moved && *moved >= 0 && *moved <= (read.has_border() ? 1 : most);
+  });
 }
 
 bool Shape::is_shared(size_t row, size_t column) const {
@@ -457,6 +478,11 @@ void Shape::collect_values(const ExprPtr &node, const std::string &own, bool con
   access.bytes = node->type.bytes();
   access.conditional = conditional;
   access.node = node.get();
+  for (size_t d = 0; d < node->operands.size(); ++d) {
+    const bool is_known = d < node->producer->extents.size() &&
+                          node->producer->extents[d]->kind == ExprKind::Constant;
+    access.extents.push_back(is_known ? number_of(*node->producer->extents[d]) : std::nullopt);
+  }
   for (const ExprPtr &index : node->operands) {
     access.subscripts.push_back(to_affine(index, {own, space_.iterators}));
   }

@@ -57,6 +57,12 @@ public:
   bool all_contiguous(size_t iterator) const;
   bool any_contiguous(size_t iterator) const;
   bool has_border() const;
+  /// Are the elements of `inner`, such as the channels of a pixel, and those of `outer` around it
+  /// one row, in all that is read or at least in what differs between them?
+  bool is_one_row(size_t outer, size_t inner) const;
+  /// Does each read move along `iterator` by no more than `most` elements, forwards, and reads that
+  /// change their form at a border by one?
+  bool moves_at_most(size_t iterator, std::int64_t most) const;
   /// Is something that vectors along `column` load the same in all iterations of `row`?
   bool is_shared(size_t row, size_t column) const;
 

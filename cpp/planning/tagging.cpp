@@ -12,6 +12,9 @@ namespace {
 
 /// Shorter loops are no vectors.
 constexpr std::int64_t fewest_lanes = 4;
+/// Elements that lie farther apart are gathered one by one: of a vector of these, more memory is
+/// read in vain than used.
+constexpr std::int64_t most_apart = 4;
 /// So many terms of a window are written out one after the other.
 constexpr std::int64_t max_unrolled_terms = 16;
 /// Rows of a block of a transposition: of both arrays, a block touches few pages.
@@ -30,6 +33,8 @@ constexpr std::int64_t wide_streams = 8;
 constexpr std::int64_t narrow_streams = 4;
 /// Vectors of partial states that a fold has side by side, so that none waits for the one before.
 constexpr std::int64_t fold_vectors = 4;
+/// So few results are no work for several threads, unless these share the terms.
+constexpr std::int64_t few_results = 16;
 /// Terms of a block of which a thread makes a partial state, where there is one result.
 constexpr std::int64_t fold_block = 32 * 1024;
 /// The same where terms have several iterators: values of the first one.
@@ -51,7 +56,7 @@ void Tagging::vectorize() {
     return;
   }
   const size_t column = shape_.rank() - 1;
-  if (vectorize_short()) {
+  if (vectorize_one_row() || vectorize_short() || vectorize_interleaved()) {
     return;
   }
   if (shape_.rank() > 0 && shape_.has_border()) {
@@ -98,24 +103,96 @@ bool Tagging::vectorize_short() {
   return true;
 }
 
-/// One result: threads sum blocks of terms, which do not depend on how many threads there are.
+/// Few channels of many pixels, or other elements of which as many lie side by side as the last
+/// loop has iterations, are one loop.
+bool Tagging::vectorize_one_row() {
+  if (shape_.rank() < 2 || shape_.has_condition() || shape_.states() > 0 ||
+      (shape_.reduced() > 0 && !has_small_window(shape_))) {
+    return false;
+  }
+  const size_t column = shape_.rank() - 1;
+  const std::int64_t lanes = shape_.lanes();
+  const std::int64_t extent = shape_.extent(column).value_or(lanes);
+  const bool long_enough = shape_.extent(column - 1).value_or(lanes) * extent >= lanes;
+  if (extent < 2 || extent >= lanes || !long_enough || shape_.is_chosen(column - 1) ||
+      shape_.is_tested(column - 1) || shape_.is_tested(column) ||
+      !shape_.is_one_row(column - 1, column)) {
+    return false;
+  }
+  const std::string i = shape_.name(column - 1);
+  const std::string j = shape_.name(column);
+  const Mapping before = mapping_;
+  try {
+    give("join", {i, j, i + j});
+    give("vectorize", {i + j, lanes});
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
+      throw;
+    }
+    mapping_ = before; // the bounds of one depend on the other
+    return false;
+  }
+  return true;
+}
+
+/// Elements that lie apart by the same few places, such as one channel of many pixels: whole
+/// vectors are read, and what is wanted is chosen from them. (What is written so is left to LLVM,
+/// which interleaves the elements of several stores; a store of every third one costs as many as
+/// its lanes.)
+bool Tagging::vectorize_interleaved() {
+  if (shape_.rank() == 0 || shape_.has_condition() || shape_.states() > 0 ||
+      (shape_.reduced() > 0 && !has_small_window(shape_))) {
+    return false;
+  }
+  const size_t column = shape_.rank() - 1;
+  const std::int64_t lanes = shape_.lanes();
+  if (lanes < fewest_lanes || shape_.extent(column).value_or(lanes) < lanes ||
+      shape_.all_contiguous(column) || !shape_.moves_at_most(column, most_apart)) {
+    return false;
+  }
+  shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes})
+                        : sum_window(column, lanes);
+  return true;
+}
+
+/// Is there one result, or are there so few, as far as that is known, that threads have to share
+/// the terms?
+bool Tagging::has_few_results() const {
+  std::int64_t results = 1;
+  for (size_t d = 0; d < shape_.rank(); ++d) {
+    results *= shape_.extent(d).value_or(few_results + 1);
+    if (results > few_results) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Few results: threads sum blocks of terms, which do not depend on how many threads there are.
 void Tagging::sum_blocks(size_t term, std::int64_t lanes) {
   little_ = std::max(little_, little_for_columns);
-  const std::string first = shape_.name(0);
+  const std::string first = shape_.name(shape_.rank());
   const bool of_rows = shape_.reduced() > 1;
   const std::string outer = first + "0";
   const std::string inner = of_rows ? shape_.name(term) : first + "1";
   give("split", {first, of_rows ? block_rows : fold_block});
   const std::string blocks = new_name(computation_ + "_blocks");
   give("rfactor", {outer, blocks});
+  if (shape_.rank() > 0) {
+    std::vector<Argument> order = {outer};
+    for (size_t d = 0; d < shape_.rank(); ++d) {
+      order.emplace_back(shape_.name(d));
+    }
+    give_to(blocks, "reorder", order);
+  }
   give_to(blocks, "vectorize", {inner, lanes});
   give_to(blocks, "parallelize", {outer});
 }
 
 /// A sum in lanes: of one row after the other, or of several at once.
 void Tagging::sum_terms(size_t term, std::int64_t lanes) {
-  if (shape_.rank() == 0 && shape_.is_associative() &&
-      shape_.extent(0).value_or(fold_block + 1) >
+  if (has_few_results() && shape_.is_associative() &&
+      shape_.extent(shape_.rank()).value_or(fold_block + 1) >
           (shape_.reduced() > 1 ? block_rows : fold_block)) {
     sum_blocks(term, lanes);
     return;
@@ -336,36 +413,39 @@ void Tagging::tile(const RegisterTile &plan) {
 
 /// A reduction whose results lie side by side along `column`.
 void Tagging::reduce(size_t column, std::int64_t lanes) {
-  const std::string j = shape_.name(column);
-  std::vector<std::string> terms;
-  for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
-    terms.push_back(shape_.name(d));
-  }
-  std::vector<Argument> order;
   const auto plan = shape_.states() < 2 ? plan_register_tile(shape_, column, wide_)
                                         : std::nullopt; // too many registers
   if (plan) {
     tile(*plan);
   } else if (has_small_window(shape_)) {
-    // Every result is summed in a register.
-    give("split", {j, lanes});
-    order.emplace_back(j + "0");
-    order.insert(order.end(), terms.begin(), terms.end());
-    order.emplace_back(j + "1");
-    give("reorder", order);
-    give("vectorize", {j + "1", lanes});
-    std::int64_t copies = 1;
-    for (size_t d = shape_.rank() + shape_.reduced(); d-- > shape_.rank();) {
-      copies *= shape_.extent(d).value_or(max_unrolled_terms + 1);
-      if (copies > max_unrolled_terms) {
-        break;
-      }
-      if (shape_.extent(d) > 1) {
-        give("unroll", {shape_.name(d), *shape_.extent(d)});
-      }
-    }
+    sum_window(column, lanes);
   } else {
     sum_columns(column, lanes);
+  }
+}
+
+/// Every result is summed in a register: vectors of results along `column`, inside of the terms,
+/// which are written out.
+void Tagging::sum_window(size_t column, std::int64_t lanes) {
+  const std::string j = shape_.name(column);
+  give("split", {j, lanes});
+  std::vector<Argument> order = {j + "0"};
+  const size_t end = shape_.rank() + shape_.reduced();
+  for (size_t d = shape_.rank(); d < end; ++d) {
+    order.emplace_back(shape_.name(d));
+  }
+  order.emplace_back(j + "1");
+  give("reorder", order);
+  give("vectorize", {j + "1", lanes});
+  std::int64_t copies = 1;
+  for (size_t d = end; d-- > shape_.rank();) {
+    copies *= shape_.extent(d).value_or(max_unrolled_terms + 1);
+    if (copies > max_unrolled_terms) {
+      break;
+    }
+    if (shape_.extent(d) > 1) {
+      give("unroll", {shape_.name(d), *shape_.extent(d)});
+    }
   }
 }
 

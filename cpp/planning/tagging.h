@@ -52,7 +52,11 @@ private:
   bool contiguous_when_packed(size_t column) const;
   std::int64_t streams() const;
   bool vectorize_short();
+  bool vectorize_one_row();
+  bool vectorize_interleaved();
+  void sum_window(size_t column, std::int64_t lanes);
   void sum_terms(size_t term, std::int64_t lanes);
+  bool has_few_results() const;
   void sum_blocks(size_t term, std::int64_t lanes);
   void scatter_rows(std::int64_t lanes);
   void fold_rows(size_t term, std::int64_t lanes);

@@ -1,5 +1,6 @@
 // Addresses in bytes, grouped by the loop in which each part changes so that the outer parts are
 // hoisted, and what LLVM is told of an access.
+#include "loops/build.h"
 #include "targets/llvm/code_emitter.h"
 
 #include <algorithm>
@@ -104,6 +105,9 @@ CodeEmitter::AddressParts CodeEmitter::parts_of(const std::vector<SubscriptSum> 
   const int last = frame_.depth + 1;
   parts.step = builder_.getInt64(0);
   parts.inner_step = builder_.getInt64(0);
+  // The same term in two dimensions may cancel out: of a pixel and its channel, which are quotient
+  // and remainder of one counter, the array has one element after the other.
+  std::vector<std::pair<const Value *, llvm::Value *>> of_lanes;
   for (size_t d = 0; d < sums.size(); ++d) {
     llvm::Value *stride = slot.strides[d];
     for (const SubscriptTerm &term : sums[d].terms) {
@@ -121,12 +125,25 @@ CodeEmitter::AddressParts CodeEmitter::parts_of(const std::vector<SubscriptSum> 
       parts.inner_step = builder_.CreateNSWAdd(parts.inner_step, times(stride, sums[d].inner_step));
     }
     for (const SubscriptTerm &term : sums[d].of_lanes) {
-      const auto count = static_cast<unsigned>(lanes);
-      llvm::Value *bytes = builder_.CreateNSWMul(
-          scalar(*term.value), builder_.CreateVectorSplat(count, times(stride, term.coefficient)));
-      parts.offsets =
-          parts.offsets == nullptr ? bytes : builder_.CreateNSWAdd(parts.offsets, bytes);
+      llvm::Value *bytes = times(stride, term.coefficient);
+      const auto same = std::find_if(of_lanes.begin(), of_lanes.end(), [&](const auto &other) {
+        return are_same(*other.first, *term.value);
+      });
+      if (same == of_lanes.end()) {
+        of_lanes.emplace_back(term.value, bytes);
+      } else {
+        same->second = builder_.CreateNSWAdd(same->second, bytes);
+      }
     }
+  }
+  for (const auto &[value, bytes] : of_lanes) {
+    const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(bytes);
+    if (constant != nullptr && constant->isZero()) {
+      continue;
+    }
+    llvm::Value *all = builder_.CreateNSWMul(
+        scalar(*value), builder_.CreateVectorSplat(static_cast<unsigned>(lanes), bytes));
+    parts.offsets = parts.offsets == nullptr ? all : builder_.CreateNSWAdd(parts.offsets, all);
   }
   return parts;
 }

@@ -94,6 +94,20 @@ def test_row_sums() -> None:
     check(f, lambda n, m, _: (random(n, m), random(n, m).sum(axis=1)))
 
 
+@pytest.mark.parametrize("rows", [1, 4])
+def test_terms_of_a_few_known_results_are_shared_by_threads(rows: int) -> None:
+    A, x = tw.input("A", [rows, M], tw.float32), tw.input("x", [M], tw.float32)
+    f = function(tw.computation("C", {i: rows}, tw.sum(A[i, j] * x[j], over={j: M})))
+    text = str(f.default_schedule)
+    assert 'C.rfactor("j0", "C_blocks")' in text
+    assert 'parallelize("j0")' in text
+    for m in (1, 100, 32_768, 70_001):
+        a, b = random(rows, m), random(m)
+        one, two = f(a, b, threads=1), f(a, b, threads=2)
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_allclose(one, a @ b, rtol=1e-4)
+
+
 def test_clamped_stencil_is_vectorised() -> None:
     A = tw.input("A", [N, M], tw.float32)
     left, right = tw.clamp(j - 1, 0, M - 1), tw.clamp(j + 1, 0, M - 1)

@@ -206,3 +206,19 @@ def test_9_4_fractions_are_compared_beside_the_largest(
     alpha.generateMakefile(p, "one", tmp_path)
     subprocess.run(["make", "-s", "verify-rand"], cwd=tmp_path, check=True, timeout=120)
     assert ("PASSED" in run(tmp_path, "one.verify-rand", "3").stdout) == equal
+
+
+@pytest.mark.skipif(
+    " fma " not in Path("/proc/cpuinfo").read_text("utf-8"), reason="no instruction for fma here"
+)
+def test_9_5_products_and_sums_are_no_calls(tmp_path: Path) -> None:
+    p = alpha.load("""affine mm {N|N>0} input double A, B {i,j|0<=(i,j)<N};
+      output double C {i,j|0<=(i,j)<N}; let C[i,j] = reduce(+, [k], A[i,k] * B[k,j]); .""")
+    p = alpha.SetSTMap(p, "C", "(i,j,k->i,k,j)")
+    assert "fma(" in alpha.generateScheduledC(p, "mm", tmp_path).read_text("utf-8")
+    alpha.generateWrapperC(p, "mm", tmp_path)
+    alpha.generateMakefile(p, "mm", tmp_path)
+    subprocess.run(["make", "-s"], cwd=tmp_path, check=True, timeout=120)
+    needed = subprocess.run(["nm", "-u", "mm"], cwd=tmp_path, capture_output=True, text=True)
+    assert "clock_gettime" in needed.stdout and "fma" not in needed.stdout.split()
+    assert "fma@" not in needed.stdout

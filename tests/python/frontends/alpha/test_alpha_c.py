@@ -178,3 +178,47 @@ def test_9_1_memory_of_what_a_parity_bounds(tmp_path: Path) -> None:
       let S[x,y] = [x+3y]; Z[i] = case {| i%2==0} : S[i,0]; {| i%2==1} : 7; esac;""")
     (found,) = CompiledSystem(p, "even", tmp_path)(N=5)
     np.testing.assert_array_equal(found, [0, 7, 2, 7, 4])
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "equal"),
+    [
+        ("1e6f", "1e6f + 30", True),
+        ("1.0f", "1.001f", False),
+        ("0.0f / zero", "1.0f", False),
+        ("1.0f", "0.0f / zero", False),
+        ("0.0f / zero", "0.0f / zero", True),
+        ("1.0f / zero", "3.0f", False),
+        ("1.0f / zero", "-1.0f / zero", False),
+        ("1.0f / zero", "1.0f / zero", True),
+    ],
+)
+def test_9_4_fractions_are_compared_beside_the_largest(
+    value: str, other: str, equal: bool, tmp_path: Path
+) -> None:
+    p = alpha.load("affine one {N|N>0} output float X {i|0<=i<N}; let X[i] = 1.0f; .")
+    for name, text in (("one", value), ("one_verify", other)):
+        source = f"""#include <stdint.h>
+        void {name}(int64_t N, float *X) {{ volatile float zero = 0;
+          for (int64_t i = 0; i < N; i++) X[i] = {text}; X[0] = 7; (void)zero; }}"""
+        (tmp_path / f"{name}.c").write_text(source, encoding="utf-8")
+    alpha.generateWrapperC(p, "one", tmp_path)
+    alpha.generateMakefile(p, "one", tmp_path)
+    subprocess.run(["make", "-s", "verify-rand"], cwd=tmp_path, check=True, timeout=120)
+    assert ("PASSED" in run(tmp_path, "one.verify-rand", "3").stdout) == equal
+
+
+@pytest.mark.skipif(
+    " fma " not in Path("/proc/cpuinfo").read_text("utf-8"), reason="no instruction for fma here"
+)
+def test_9_5_products_and_sums_are_no_calls(tmp_path: Path) -> None:
+    p = alpha.load("""affine mm {N|N>0} input double A, B {i,j|0<=(i,j)<N};
+      output double C {i,j|0<=(i,j)<N}; let C[i,j] = reduce(+, [k], A[i,k] * B[k,j]); .""")
+    p = alpha.SetSTMap(p, "C", "(i,j,k->i,k,j)")
+    assert "fma(" in alpha.generateScheduledC(p, "mm", tmp_path).read_text("utf-8")
+    alpha.generateWrapperC(p, "mm", tmp_path)
+    alpha.generateMakefile(p, "mm", tmp_path)
+    subprocess.run(["make", "-s"], cwd=tmp_path, check=True, timeout=120)
+    needed = subprocess.run(["nm", "-u", "mm"], cwd=tmp_path, capture_output=True, text=True)
+    assert "clock_gettime" in needed.stdout and "fma" not in needed.stdout.split()
+    assert "fma@" not in needed.stdout

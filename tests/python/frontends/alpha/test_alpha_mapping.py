@@ -539,3 +539,40 @@ def test_9_2_external_functions_need_not_be_here(tmp_path: Path) -> None:
     np.testing.assert_array_equal(b, 2 * a)
     with pytest.raises(tw.DeclarationError, match="the external function twice was not given"):
         p["calls"]
+
+
+CHAIN = """affine product {N | 0<N}
+  input double A, B {i,j | 0<=(i,j)<N};
+  output double C {i,j | 0<=(i,j)<N};
+  local double P {i,j,k | 0<=(i,j,k)<N};
+  let
+    C[i,j] = P[i,j,N-1];
+    P[i,j,k] = case {| k==0} : A[i,k]*B[k,j]; {| k>0} : A[i,k]*B[k,j] + P[i,j,k-1]; esac;
+."""
+
+
+def test_orders_of_what_has_one_time(tmp_path: Path) -> None:
+    p = alpha.load(CHAIN)
+    mapped = alpha.SetSTMap(alpha.SetSTMap(p, "P", "(i,j,k->i,j,k)"), "C", "(i,j->i,j,N-1)")
+    assert not alpha.verify(mapped)  # equal times are no order
+    assert not alpha.verify(alpha.SetStatementOrdering(mapped, "C", "P"))
+    ordered = alpha.SetStatementOrdering(mapped, "product", "P", "C")
+    assert "P before C at equal times" in str(ordered.mapping("product"))
+    assert ordered.rewrites.apply_to(p) == ordered and ordered.undo() == mapped != ordered
+    a, b = RNG.random((2, 5, 5))
+    for each in (ordered, alpha.SetTiling(ordered, "0,1,2", "2,3,2")):
+        assert alpha.verify(each)
+        np.testing.assert_allclose(each["product"](a, b), a @ b, rtol=1e-13)
+    with pytest.raises(tw.DeclarationError, match="P is to run before C already"):
+        alpha.SetStatementOrdering(ordered, "C", "P")
+    with pytest.raises(tw.DeclarationError, match="C has no space-time map"):
+        alpha.SetStatementOrdering(p, "C", "P")
+    (tmp_path / "product.ab").write_text(CHAIN, encoding="utf-8")
+    script = """prog = ReadAlphabets("product.ab"); system = "product";
+      setSpaceTimeMap(prog, system, "P", "(i,j,k->i,j,k)");
+      setSpaceTimeMap(prog, system, "C", "(i,j->i,j,N-1)");
+      setStatementOrdering(prog, system, "P", "C");
+      VerifyTargetMapping(prog, system, 1);"""
+    (tmp_path / "script.cs").write_text(script, encoding="utf-8")
+    variables = alpha.run_script(tmp_path / "script.cs")
+    assert variables["prog"] == ordered

@@ -197,3 +197,29 @@ def test_integers_with_types_that_do_not_fit() -> None:
             tw.DeclarationError, match=f"column 43: {text} does not fit into {bits}"
         ):
             alpha.load(f"affine s {{N | N>0}} output long X; let X = {text}; .")
+
+
+def test_other_commands_convert_what_they_take_apart() -> None:
+    """32-bit terms and operands of what is reduced or kept as a long or a double."""
+    program = alpha.load("""
+affine wide {N | N>2}
+  input int A {i | 0<=i<N}; long B {i | 0<=i<N};
+  output long X; long Y; double Z {i | 0<=i<N};
+  local double H {i | 0<=i<N};
+  let
+    X = reduce(+, (i->), case {i | i<=1} : (i->i)@A; {i | i>1} : (i->i)@B; esac);
+    Y = reduce(+, (i->), (i->i)@A + (i->i)@B);
+    H[i] = A[i];
+    Z[i] = H[i] / 2;
+.""")
+    arrays = np.full(4, 2**31 - 1, np.int32), np.arange(4)
+    expected = program["wide"](*arrays)
+    assert expected[0] == 2**32 - 2 + 5
+    for changed in (
+        alpha.PermutationCaseReduce(program, "wide", "X"),
+        alpha.DistributeReduction(program, "[0, 1, 0]"),
+        alpha.Inline(program, "wide", "Z", "H"),
+    ):
+        assert alpha.load(str(changed)) == changed
+        for found, wanted in zip(changed["wide"](*arrays), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)

@@ -33,6 +33,7 @@ __all__ = [
     "SetMemoryMapping",
     "SetMemorySpace",
     "SetSTMap",
+    "SetStatementOrdering",
     "SetTiling",
     "generateScheduledC",
     "setSpaceTimeMap",
@@ -250,6 +251,46 @@ def SetMemorySpace(program: Program, *arguments: str) -> Program:
         raise tw.DeclarationError(
             f"SetMemorySpace: variables in {space} have types {', '.join(sorted(kinds))}; one memory "
             "has one type"
+        )
+    return program.with_mapping(name, mapping)
+
+
+@recorded
+def SetStatementOrdering(program: Program, *arguments: str) -> Program:
+    """Which of two variables runs first at equal times, `SetStatementOrdering(program, [system,] first, second)`.
+
+    Before, both maps give (i, j), and neither comes first::
+
+        for i in range(0, N):
+            for j in range(0, N):
+                X[i, j] = ...; Y[i, j] = ...
+
+    It is an ordering dimension behind all others, which need not be written into each map: after
+    ``SetStatementOrdering(p, "Y", "X")``, Y runs first. Several calls order more variables.
+
+    Args:
+        program: the program.
+        *arguments: the system, where there are several; the variable that runs first; the one behind it.
+
+    Raises:
+        DeclarationError: there is no such variable, it has no space-time map, or orders go in a circle.
+
+    Source: setStatementOrdering of public AlphaZ scripts.
+    """
+    name, pair = _system(program, arguments, "SetStatementOrdering", "first, second", 2)
+    whole = whole_system(program.tree, name)
+    mapping = program.mapping(name)
+    for each in pair:
+        _defined(whole, each, "SetStatementOrdering")
+        if each not in mapping.times:
+            raise tw.DeclarationError(
+                f"SetStatementOrdering: {each} has no space-time map; SetSTMap gives it one first"
+            )
+    first, second = pair
+    mapping = replace(mapping, orders=(*mapping.orders, (first, second)))
+    if mapping.positions() is None:
+        raise tw.DeclarationError(
+            f"SetStatementOrdering: {second} is to run before {first} already, so this is a circle"
         )
     return program.with_mapping(name, mapping)
 

@@ -150,10 +150,11 @@ def plan_of(system: System, mapping: TargetMapping) -> Plan:
     shared = [group for group in phases if len(group) > 1 and group[0] not in mapping.times]
     labels = [str(number) for number in range(width)]
     labels += [f"own {number}" for number in range(width, width + extra)]
-    labels = ["phase"] * (len(phases) > 1) + labels + ["text"] * bool(shared)
+    ordered = bool(shared or mapping.orders)
+    labels = ["phase"] * (len(phases) > 1) + labels + ["text"] * ordered
     plan = Plan(system, mapping, tuple(labels))
     own_times: dict[str, list[Linear]] = {}
-    positions: dict[str, int] = {}
+    positions = (mapping.positions() or {}) if mapping.orders else {}
     for group in phases:
         members = [each for each in own if each.name in group]
         found, sequence = own_orders(system, members, {e.name: _domain(system, e) for e in members})
@@ -163,7 +164,7 @@ def plan_of(system: System, mapping: TargetMapping) -> Plan:
         name = equation.name
         phase = next(number for number, group in enumerate(phases) if name in group)
         statement = _statement(system, equation, mapping, width + extra, own_times.get(name))
-        ends = [Linear(None, positions.get(name, 0))] if shared else []
+        ends = [Linear(None, positions.get(name, 0))] if ordered else []
         front = [Linear(None, phase)] if len(phases) > 1 else []
         types = ["ordering"] * len(front) + list(statement.types) + ["ordering"] * len(ends)
         plan.statements[name] = Statement(

@@ -70,6 +70,7 @@ class TargetMapping:
         memory: the memory map by variable.
         spaces: the name of the memory by variable, where several share one.
         tiling: or None.
+        orders: pairs of mapped variables, of which the first runs first at equal times.
     """
 
     times: Mapping[str, AffineFunction] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class TargetMapping:
     memory: Mapping[str, MemoryMapping] = field(default_factory=dict)
     spaces: Mapping[str, str] = field(default_factory=dict)
     tiling: Tiling | None = None
+    orders: tuple[tuple[str, str], ...] = ()
 
     def having(self, part: str, key: Any, value: Any) -> TargetMapping:
         """With one more entry of `times`, `types`, `memory` or `spaces`."""
@@ -91,7 +93,20 @@ class TargetMapping:
     def variables(self) -> set[str]:
         """The variables that it names."""
         named = {name for name, _ in self.types if name is not None}
+        named |= {name for pair in self.orders for name in pair}
         return named | set(self.times) | set(self.memory) | set(self.spaces)
+
+    def positions(self) -> dict[str, int] | None:
+        """Of the mapped variables at equal times, as `orders` say, else as they were mapped; nothing if these go
+        in a circle."""
+        found: list[str] = []
+        needs = {name: {a for a, b in self.orders if b == name} for name in self.times}
+        while len(found) < len(needs):
+            ready = [n for n in needs if n not in found and needs[n] & set(needs) <= set(found)]
+            if not ready:
+                return None
+            found.append(ready[0])
+        return {name: number for number, name in enumerate(found)}
 
     def __str__(self) -> str:
         lines = [f"{name} at {time}" for name, time in self.times.items()]
@@ -100,4 +115,5 @@ class TargetMapping:
         lines += [f"{name} in {each}" for name, each in self.memory.items()]
         lines += [f"{name} in memory {each}" for name, each in self.spaces.items()]
         lines += [f"tiles: {self.tiling}"] if self.tiling else []
+        lines += [f"{first} before {second} at equal times" for first, second in self.orders]
         return "\n".join(lines) or "no mapping"

@@ -11,9 +11,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..conversions import COMPARISONS, LOGICAL, common_type, holds_all, promoted
-from ..tree import Binary, Call, Case, Constant, Expression, If, Unary, children, with_children
+from ..tree import (
+    Binary,
+    Call,
+    Case,
+    Constant,
+    Expression,
+    If,
+    Restrict,
+    Unary,
+    children,
+    with_children,
+)
 
-__all__ = ["converted", "with_types_kept"]
+__all__ = ["converted", "of_type", "with_types_kept"]
 
 TypeOf = Callable[[Expression], str]
 
@@ -33,6 +44,13 @@ def converted(node: Expression, own: str, kind: str) -> Expression:
         return node
     operator, constant = _NEUTRAL[kind]
     return Binary(operator, node, constant, position=node.position)
+
+
+def of_type(branch: Expression, own: str, kind: str) -> Expression:
+    """The same of a branch, inside of its restriction."""
+    if isinstance(branch, Restrict):
+        return replace(branch, body=converted(branch.body, own, kind))
+    return converted(branch, own, kind)
 
 
 def with_types_kept(node: Expression, type_of: TypeOf) -> Expression:

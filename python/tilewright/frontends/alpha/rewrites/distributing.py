@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..conversions import type_of
+from ..conversions import LOGICAL, type_of
 from ..tree import Binary, Path, Restrict, System, step
+from .converting import of_type
 from .places import attributes, reduction_at, refused, replaced_at, restricted
 
 __all__ = ["OPERANDS", "distribute_reduction"]
@@ -33,22 +34,23 @@ def distribute_reduction(system: System, place: Path, *, reassociate: bool = Fal
         reassociate: whether sums and products of fractions may be rounded differently.
 
     Raises:
-        DeclarationError: the body is no combination by the reduction's operator, or its operands are
-            of several types; fractions would be reassociated and `reassociate` was not asked for.
+        DeclarationError: the body is no combination by the reduction's operator; fractions would be
+            reassociated and `reassociate` was not asked for.
     """
     equation, path, node = reduction_at(system, place)
     body = node.body.body if isinstance(node.body, Restrict) else node.body
     if not isinstance(body, Binary) or (node.operator, body.operator) not in OPERANDS:
         raise refused(system, node, f"the body must be two operands combined by {node.operator}")
     kind = type_of(system, body)
-    if any(type_of(system, each) != kind for each in (body.left, body.right)):
-        raise refused(system, node, "the operands of the body are of several types")
     if kind in ("float", "double") and node.operator in ("+", "*") and not reassociate:
         raise refused(
             system, node,
             f"the sums of a {kind} would be rounded differently; ask for it by reassociate=True",
         )  # fmt: skip
     domain = attributes(system, equation).expression[step(path, 0)]
-    halves = [replace(node, body=restricted(domain, each)) for each in (body.left, body.right)]
+    operands = [body.left, body.right]
+    if body.operator not in LOGICAL:
+        operands = [of_type(each, type_of(system, each), kind) for each in operands]
+    halves = [replace(node, body=restricted(domain, each)) for each in operands]
     new = Binary(body.operator, *halves, position=node.position)
     return replaced_at(system, equation, path, new)

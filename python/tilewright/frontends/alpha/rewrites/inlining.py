@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..attributes import expression_domain, variables_read
-from ..conversions import type_of
+from ..conversions import common_type, promoted, type_of
 from ..tree import Dependence, Expression, Restrict, System, Variable, children, with_children
+from .converting import converted
 from .places import precomposed, refused
 
 __all__ = ["inline"]
@@ -19,8 +20,8 @@ def inline(system: System, target: str, name: str) -> System:
         X[i] = foo(A[i], B[i]);  Y[i] = bar(foo(A[i], B[i]));
 
     Raises:
-        DeclarationError: the definition reads the variable itself; its value has another type,
-            whose conversion would get lost; or the target does not read it.
+        DeclarationError: the definition reads the variable itself; its value is converted to a narrower
+            type, which would get lost; or the target does not read it.
         KeyError: one of them has no equation.
     """
     definition, equation = system.equation(name), system.equation(target)
@@ -32,13 +33,16 @@ def inline(system: System, target: str, name: str) -> System:
         raise refused(system, equation, f"{target} does not read {name}")
     declared = system.declaration(name)
     kind = type_of(system, definition.expression)
-    if kind != declared.type:
+    value: Expression = definition.expression
+    wide = promoted(declared.type)
+    if kind != declared.type and wide == declared.type == common_type(kind, wide):
+        value = converted(value, kind, declared.type)
+    elif kind != declared.type:
         raise refused(
             system, definition,
             f"{name} is of type {declared.type} and its definition of type {kind}: without the "
             "variable, the conversion would get lost",
         )  # fmt: skip
-    value: Expression = definition.expression
     # In the body of a reduction, where a value exists counts: the definition may reach further.
     if not expression_domain(system, value, definition.indices) <= declared.domain:
         value = Restrict(declared.domain, value, position=value.position)

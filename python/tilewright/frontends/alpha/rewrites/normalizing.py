@@ -26,7 +26,7 @@ from ..tree import (
     children,
     with_children,
 )
-from .converting import converted, with_types_kept
+from .converting import of_type, with_types_kept
 
 __all__ = ["RULES", "normalize", "normalized"]
 
@@ -210,15 +210,9 @@ def normalized(
             whole = kind_of(node)
             left = kind_of(replace(node, branches=kept))
             if promoted(left) != promoted(whole):
-                kept = tuple(_of_type(each, kind_of(each), whole) for each in kept)
+                kept = tuple(of_type(each, kind_of(each), whole) for each in kept)
             node = replace(node, branches=kept)
     return node
-
-
-def _of_type(branch: Expression, own: str, kind: str) -> Expression:
-    if isinstance(branch, Restrict):
-        return replace(branch, body=converted(branch.body, own, kind))
-    return converted(branch, own, kind)
 
 
 def _is_nowhere(node: Expression, context: tw.Set) -> bool:

@@ -19,6 +19,7 @@ from ..tree import (
     System,
     Variable,
 )
+from .converting import of_type
 from .normalizing import normalized
 from .places import attributes, refused, top_reduction
 
@@ -44,8 +45,11 @@ def permute_case_reduce(system: System, name: str) -> System:
     if not isinstance(body, Case):
         raise refused(system, node, f"the body of the reduction of {name} is no case")
     kind = type_of(system, node)
-    if any(type_of(system, each) != type_of(system, body) for each in body.branches):
-        raise refused(system, node, "the branches of the case are of several types")
+    whole = type_of(system, body)
+    body = replace(
+        body,
+        branches=tuple(of_type(each, type_of(system, each), whole) for each in body.branches),
+    )
     context = attributes(system, equation).context[()]
     indices = node.projection.indices
     variables: list[tuple[str, Domain]] = []

@@ -179,4 +179,5 @@ for _module in (report, mapping):
         _paths = (2,) if _name.startswith("generate") else ()
         COMMANDS.setdefault(_name, Command(getattr(_module, _name), _paths))
 COMMANDS["setMemorySpace"] = COMMANDS["SetMemorySpace"]
+COMMANDS["setStatementOrdering"] = COMMANDS["SetStatementOrdering"]
 COMMANDS["setTiling"] = COMMANDS["SetTiling"]

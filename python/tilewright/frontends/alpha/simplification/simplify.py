@@ -233,7 +233,7 @@ def _prepared(program: Program, name: str) -> tuple[Program, list[Step]]:
         if isinstance(body, Case):
             try:
                 do("PermutationCaseReduce", name, variable)
-            except tw.DeclarationError:  # branches of several types
+            except tw.DeclarationError:  # it has no points that are needed
                 continue
     return program, steps
 

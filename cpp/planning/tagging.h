@@ -52,6 +52,7 @@ private:
   bool contiguous_when_packed(size_t column) const;
   std::int64_t streams() const;
   bool vectorize_short();
+  bool sums_short() const;
   void sum_terms(size_t term, std::int64_t lanes);
   void sum_blocks(size_t term, std::int64_t lanes);
   void scatter_rows(std::int64_t lanes);

@@ -112,6 +112,19 @@ FloatRange remainder_of(const FloatRange &a, const FloatRange &b, bool of_divide
           a.may_be_nan || b.may_be_nan || has_zero || !is_finite(a)};
 }
 
+/// A sum, as far from the exact one as arithmetic in another order (fast_math) may bring it.
+FloatRange sum(const FloatRange &a, const FloatRange &b, ScalarType type) {
+  FloatRange result = of_corners(a, b, [](double x, double y) { return x + y; });
+  if (is_finite(a) && is_finite(b)) {
+    const double part = type.bits == 64 ? 0x1p-46 : 0x1p-18;
+    const double largest =
+        std::max({std::abs(a.lo), std::abs(a.hi), std::abs(b.lo), std::abs(b.hi)});
+    result.lo -= part * largest;
+    result.hi += part * largest;
+  }
+  return rounded(result, type);
+}
+
 FloatRange bounded(double lo, double hi, const FloatRange &a, bool of_infinity) {
   return {lo, hi, a.may_be_nan || (!of_infinity && !is_finite(a))};
 }
@@ -151,13 +164,13 @@ FloatRange range_of(Op op, ScalarType type, const std::vector<FloatRange> &opera
   case Op::Sign:
     return {-1, 1, a.may_be_nan};
   case Op::Add:
-    return rounded(of_corners(a, b, [](double x, double y) { return x + y; }), type);
+    return sum(a, b, type);
   case Op::Sub:
-    return rounded(of_corners(a, b, [](double x, double y) { return x - y; }), type);
+    return sum(a, {-b.hi, -b.lo, b.may_be_nan}, type);
   case Op::Mul:
-    return rounded(product(a, b), type);
+    return approximate(product(a, b), type);
   case Op::TrueDiv:
-    return rounded(quotient(a, b), type);
+    return approximate(quotient(a, b), type);
   case Op::Mod:
     return rounded(remainder_of(a, b, false), type);
   case Op::Fmod:

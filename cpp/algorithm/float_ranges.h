@@ -1,6 +1,7 @@
 // Intervals of floating-point values: what clamped, periodic and bounded functions leave of values
-// that nobody knows. Bounds are those of IEEE arithmetic in the type at hand; functions that
-// implementations compute to other last digits are a bit wider.
+// that nobody knows. Bounds of minimum, maximum, floor and the like are exact; those of arithmetic
+// and of functions are a bit wider than what IEEE arithmetic gives, as fast_math and
+// implementations of a function differ in their last digits.
 #pragma once
 
 #include "algorithm/expression.h"

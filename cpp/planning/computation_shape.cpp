@@ -15,6 +15,7 @@
 #include <isl/val.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <map>
 
@@ -180,6 +181,11 @@ void Shape::note_chosen(const ExprPtr &condition) {
 
 std::int64_t Shape::lanes() const {
   return std::max<std::int64_t>(2, widest_vector_bytes / largest_bytes_);
+}
+
+std::int64_t Shape::lanes_along(size_t iterator) const {
+  const auto extent = static_cast<std::uint64_t>(extents_[iterator].value_or(lanes()));
+  return std::min(lanes(), static_cast<std::int64_t>(std::bit_ceil(extent)));
 }
 
 std::int64_t Shape::read_lanes() const {

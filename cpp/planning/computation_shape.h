@@ -29,6 +29,8 @@ public:
   const std::string &name(size_t iterator) const { return space_.iterators[iterator]; }
   /// Of a vector of 64 bytes of the largest type that is computed with.
   std::int64_t lanes() const;
+  /// The same, or as many as a shorter loop along an iterator needs.
+  std::int64_t lanes_along(size_t iterator) const;
   /// Of one of the largest type that is read.
   std::int64_t read_lanes() const;
   /// The number of iterations where it is a constant.

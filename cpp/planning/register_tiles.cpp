@@ -43,7 +43,7 @@ std::int64_t height_for(std::optional<std::int64_t> extent, bool wide) {
 }
 
 std::int64_t lanes_for(const Shape &shape, size_t column, bool wide) {
-  const std::int64_t lanes = shape.lanes();
+  const std::int64_t lanes = shape.lanes_along(column);
   const auto extent = shape.extent(column);
   const bool fills = !extent || static_cast<double>(rounded_up(*extent, 2 * lanes)) <=
                                     max_empty * static_cast<double>(rounded_up(*extent, lanes));

@@ -62,9 +62,10 @@ void Tagging::vectorize() {
   if (shape_.rank() > 0 && shape_.has_border()) {
     little_ = little_for_borders;
   }
-  if (shape_.rank() > 0 && !shape_.has_condition() && long_enough(column) &&
+  if (shape_.rank() > 0 && !shape_.has_condition() && (long_enough(column) || sums_short()) &&
       (shape_.all_contiguous(column) || (shape_.states() < 2 && contiguous_when_packed(column)))) {
-    shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes}) : reduce(column, lanes);
+    shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes})
+                          : reduce(column, shape_.lanes_along(column));
     return;
   }
   if (shape_.rank() > 1 && shape_.reduced() == 0 && !shape_.is_chosen(column - 1) &&
@@ -166,6 +167,18 @@ bool Tagging::has_few_results() const {
     }
   }
   return true;
+}
+
+/// Whether results that are fewer than the widest vector has lanes, such as the bands of a filter
+/// bank, are summed side by side in one of fewer lanes: unless the terms of each fill vectors.
+bool Tagging::sums_short() const {
+  if (shape_.reduced() == 0) {
+    return false;
+  }
+  const size_t term = shape_.rank() + shape_.reduced() - 1;
+  const bool terms_fill = shape_.all_contiguous(term) && shape_.any_contiguous(term) &&
+                          shape_.extent(term).value_or(shape_.lanes()) >= shape_.lanes();
+  return !terms_fill && shape_.extent(shape_.rank() - 1).value_or(0) >= fewest_lanes;
 }
 
 /// Few results: threads sum blocks of terms, which do not depend on how many threads there are.

@@ -55,6 +55,7 @@ private:
   bool vectorize_one_row();
   bool vectorize_interleaved();
   void sum_window(size_t column, std::int64_t lanes);
+  bool sums_short() const;
   void sum_terms(size_t term, std::int64_t lanes);
   bool has_few_results() const;
   void sum_blocks(size_t term, std::int64_t lanes);

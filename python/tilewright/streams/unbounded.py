@@ -33,6 +33,7 @@ Vector = tuple[int, ...]
 
 # Of floors and remainders, in isl's text: (n + i)/64, n mod 3, 8o1 <= n.
 _DENOMINATOR = re.compile(r"(?:/|mod )\d+|\d+(?=[a-z*])")
+_DIVISOR = re.compile(r"(?:/|mod )(\d+)")
 _MOST = 2**20
 
 
@@ -106,9 +107,13 @@ def repetition(values: Map, name: str, axis: int) -> tuple[int, Vector]:
         DeclarationError: there is no such number.
     """
     domain = values.domain
-    found = _DENOMINATOR.findall(f"{values} {domain}")
-    likely = math.lcm(*(int(re.sub(r"\D", "", each)) or 1 for each in found))
-    if likely <= _MOST:
+    text = f"{values} {domain}"
+    factors = [int(re.sub(r"\D", "", each)) or 1 for each in _DENOMINATOR.findall(text)]
+    # Floors within floors, such as n // 64 % 50, repeat after products.
+    nested = math.prod({int(each) for each in _DIVISOR.findall(text)} - {0})
+    for likely in sorted({nested, math.lcm(*factors)}):
+        if likely > _MOST:
+            continue
         for steps in (each for each in range(1, likely + 1) if likely % each == 0):
             ray = _grown_by(values, domain, name, axis, steps)
             if ray is not None:

@@ -351,6 +351,23 @@ def test_few_columns_are_summed_by_plain_loops() -> None:
         np.testing.assert_array_equal(f(a), g(a))
 
 
+@pytest.mark.parametrize("columns", [3, 4, 6, 8, 15])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_few_columns_of_a_known_number_are_lanes(columns: int, transposed: bool) -> None:
+    """Filters of one signal: their results lie side by side, and are fewer than a vector has lanes."""
+    x = tw.input("x", [N + 9], tw.float32)
+    h = tw.input("h", [columns, 9] if transposed else [9, columns], tw.float32)
+    tap = h[j, k] if transposed else h[k, j]
+    C = tw.computation("C", {i: N, j: columns}, tw.sum(tap * x[i - k + 9], over={k: 9}))
+    f, g = function(C), tw.function("g", outputs=[C], default_schedule=False)
+    lanes = 4 if columns == 4 else 8 if columns <= 8 else 16
+    if not transposed:
+        assert (f", {lanes})" in str(f.default_schedule)) == (columns >= 4)
+    for n in (1, 7, 8, 40, 700):
+        signal, taps = random(n + 9), random(*((columns, 9) if transposed else (9, columns)))
+        np.testing.assert_array_equal(f(signal, taps), g(signal, taps))
+
+
 def test_an_operand_read_twice_is_not_packed() -> None:
     A = tw.input("A", [N, K], tw.float32)
     f = function(tw.computation("C", {i: N, j: N}, tw.sum(A[i, k] * A[j, k], over={k: K})))

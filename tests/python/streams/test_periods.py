@@ -378,6 +378,24 @@ def test_late_streams() -> None:
         plain.stream(start=0.5)
 
 
+def test_times_within_times() -> None:
+    """Grains of 64 elements that begin at one of 50 places behind each other: all repeats after their product."""
+    x = tw.stream("x", tw.float64)
+    behind = (n // 64 * 37) % 50
+    y = tw.computation(
+        "y", {n: tw.forever}, tw.select(n >= behind, x[tw.maximum(n - behind, 0)], 0.0)
+    )
+    s = tw.stream_function("grains", outputs=[y]).stream()
+    assert s._step.repeats.ticks == 64 * 50
+    data = np.random.default_rng(14).uniform(-1, 1, 4000)
+    time = np.arange(len(data))
+    late = time // 64 * 37 % 50
+    expected = np.where(time >= late, data[np.maximum(time - late, 0)], 0)
+    rng = np.random.default_rng(15)
+    found = [s.push(data[cut]) for cut in cuts(rng, len(data))]
+    np.testing.assert_array_equal(np.concatenate(found), expected)
+
+
 def test_conditions_on_the_time_whose_branches_share_parts() -> None:
     """What is chosen says when the program repeats, even where both choices are needed anyway."""
     x = tw.stream("x", tw.float64)

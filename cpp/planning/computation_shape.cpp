@@ -360,10 +360,10 @@ std::optional<Shape::Packable> Shape::packable(size_t row, size_t column) const 
     if (!moves || read.step(row) != Step::None) {
       continue;
     }
-    // Of values of one array the others are those of rows, which are kept before.
+    // Values of rows are kept before, each for itself.
     const auto same = std::count_if(operands_.begin(), operands_.end(), [&](const Operand &other) {
       return other.access.array == read.array &&
-             (!operand.is_value || (other.is_value && other.access.step(column) != Step::None));
+             (!other.is_value || other.access.step(column) != Step::None);
     });
     if (found || same > 1 || read.has_border() || read.conditional) {
       return std::nullopt;

@@ -114,7 +114,7 @@ def test_it_is_printed_and_replayed() -> None:
 @pytest.mark.parametrize(
     ("array", "options", "message"),
     [
-        ("W", {"keeps": "values"}, "C reads no element of W with one iterator for each dimension"),
+        ("Q", {"keeps": "values"}, "C reads no element of Q with one iterator for each dimension"),
         ("Z", {"keeps": "values"}, "C does not read Z|there is no input or computation named 'Z'"),
         ("C", {"keeps": "values"}, "values are kept of arrays that are read"),
         ("B", {"keeps": "sums"}, 'keeps "elements" or "values", got "sums"'),
@@ -122,7 +122,8 @@ def test_it_is_printed_and_replayed() -> None:
     ],
 )
 def test_refusals(array: str, options: Any, message: str) -> None:
-    f = function(centred() + W[tw.maximum(tw.minimum(i, K - 1), 0), j], [A, a, B, b, W])
+    Q = tw.input("Q", [M, M], tw.float32)
+    f = function(centred() + Q[j, j], [A, a, B, b, Q])
     with pytest.raises(tw.ScheduleError, match=message):
         f["C"].cache(array, "i", **options)
     assert str(f.schedule) == ""

@@ -165,16 +165,21 @@ private:
   /// Values in a narrow type: what has wrapped around is any number of it.
   Possible in_type(const Possible &values, const Expr &node) const {
     const ScalarType type = node.type;
-    const Possible all = between(least(type), most(type));
+    const Possible range = between(least(type), most(type));
+    // Arrays are no larger than what 32 bits count: such bounds would only make relations longer.
+    const bool is_wide = type.bits >= 32;
+    const Possible all =
+        is_wide && range ? kept(universe().release(), range->lo, range->hi) : range;
     if (!values || type == Int64) {
       return values ? values : all;
     }
     const auto lowest = isl_val_int_from_si(isl_context().get(), integer_min(type));
     isl_map *pairs = isl_map_lower_bound_val(universe().release(), isl_dim_out, 0, lowest);
     isl::map fits = checked(isl::manage(pairs), doing);
-    fits = all ? fits.intersect(all->pairs) : fits;
+    fits = range ? fits.intersect(range->pairs) : fits;
     if (!is_arithmetic(node)) {
-      return kept(isl_map_intersect(values->pairs.copy(), fits.release()),
+      return kept(is_wide ? values->pairs.copy()
+                          : isl_map_intersect(values->pairs.copy(), fits.release()),
                   std::max(values->lo, least(type)), std::min(values->hi, most(type)));
     }
     const bool is_within =

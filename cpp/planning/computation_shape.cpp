@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 
 namespace tilewright {
@@ -239,6 +240,11 @@ bool Shape::is_streamed(size_t row, size_t column) const {
 }
 
 void Shape::find_operands(const Computation &computation, const ExprPtr &terms) {
+  if (rank() < 2) { // one row, or one column: nothing is shared
+    std::transform(reads_.begin(), reads_.end(), std::back_inserter(operands_),
+                   [](const Access &read) { return Operand{read}; });
+    return;
+  }
   std::set<const void *> in_terms;
   visit(terms, [&](const ExprPtr &node) { in_terms.insert(node.get()); });
   std::set<const void *> in_values;

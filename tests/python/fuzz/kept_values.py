@@ -13,6 +13,7 @@ from fuzz.isolation import Cells, Part
 from fuzz.programs import AXES, EXTERNS, type_of
 from fuzz.reductions import of_type
 from fuzz.rewriting import is_fold
+from fuzz.state import NotModelled
 from fuzz.typed_values import (
     decided,
     explicit,
@@ -48,6 +49,8 @@ def kept_value(
     dtype = types[computation["name"]]
     pieces = [[c, explicit(of_type(v, dtype, types), types)] for c, v in computation["pieces"]]
     one = {**computation, "pieces": pieces}
+    if any(callable(s) for _, v in pieces for n in nodes(v) if n[0] == "read" for s in n[2]):
+        raise NotModelled("subscripts that are no plain data")
     found = [
         f for bare in (False, True) for _, v in pieces for f in _values(v, one, array, types, bare)
     ]
@@ -58,8 +61,7 @@ def kept_value(
         Part(one, node, iterators, True, types)
         for _, v in pieces
         for node, certain in _computed(v, True, types)
-        if node is value
-        or (certain and key_of(node) == key_of(value) and mentioned(node) == mentioned(value))
+        if node is value or (certain and _is_same(node, value))
     ]
     kept = Kept(alike, iterators).computation(name)
     kept["pieces"] = [[None, plain(value)]]
@@ -67,6 +69,12 @@ def kept_value(
     made = type_of(plain(value), types).name
     reader = {**one, "pieces": [[c, plain(replaced(v, reads))] for c, v in pieces]}
     return kept, reader, made
+
+
+def _is_same(node: list[Any], value: list[Any]) -> bool:
+    if node[0] != value[0] or any(part[0] == "reduce" for part in nodes(node)):
+        return False
+    return key_of(node) == key_of(value) and mentioned(node) == mentioned(value)
 
 
 def _values(

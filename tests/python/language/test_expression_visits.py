@@ -14,7 +14,7 @@ from tilewright import _core
 
 LEVELS = 60
 # Walks for each node: analyses ask several questions of each read, and none of each path to it.
-WALKS = 150
+WALKS = 180
 
 i, r = tw.iters("i r")
 N = tw.param("N")

@@ -49,7 +49,8 @@ class Program:
 
 
 def array(name: str, *extents: Any, dtype: Any = tw.float32) -> tw.Input:
-    return tw.input(name, list(extents), dtype)
+    made: tw.Input = tw.input(name, list(extents), dtype)
+    return made
 
 
 def one(domain: dict[Any, Any], value: Any, *inputs: tw.Input) -> Declared:
@@ -153,7 +154,7 @@ def blur_hwc_float() -> Declared:
 
 def unsharp_hwc() -> Declared:
     A = array("A", N, M, 3)
-    row = {i: N, j: M, c: 3}
+    row: dict[Any, Any] = {i: N, j: M, c: 3}
     X = tw.computation(
         "X", row, (A[i, edge(j - 1, M), c] + 2 * A[i, j, c] + A[i, edge(j + 1, M), c]) / 4
     )

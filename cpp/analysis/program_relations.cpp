@@ -155,9 +155,9 @@ std::vector<Overwriting> overwriting_pairs(const Program &program) {
     for (const std::vector<Access> *before : {&of_buffer.reads, &of_buffer.writes}) {
       for (const Access &first : *before) {
         for (const Access &second : of_buffer.writes) {
-          isl::map pairs = search.pairs(first, second);
+          const isl::map pairs = search.pairs(first, second);
           if (!checked(pairs.is_empty(), doing)) {
-            all.push_back({first.statement, second.statement, std::move(pairs)});
+            all.push_back({first.statement, second.statement, pairs});
           }
         }
       }

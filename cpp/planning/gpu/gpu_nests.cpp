@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 
 namespace tilewright {
 
@@ -188,8 +189,9 @@ private:
         }
       }
     }
-    std::stable_sort(axes.begin(), axes.end(),
-                     [&](size_t a, size_t b) { return score[a] < score[b]; });
+    std::sort(axes.begin(), axes.end(), [&](size_t a, size_t b) {
+      return std::tie(score[a], a) < std::tie(score[b], b);
+    });
     if (axes.size() > most_axes) {
       axes.erase(axes.begin(), axes.end() - static_cast<std::ptrdiff_t>(most_axes));
     }

@@ -99,7 +99,7 @@ public:
   /// The mapping; the default one is made when it is first asked for. Throws where there is no
   /// legal order.
   const Mapping &mapping() const { return scheduled_->mapping(); }
-  Mapping mapping_that_runs() const;
+  Mapping mapping_that_runs(const std::map<std::string, std::int64_t> &sizes = {}) const;
   /// For row-major arrays.
   CompileOptions default_options() const {
     return scheduled_->options_for(row_major_layouts(function(), scheduled_->fixed()));

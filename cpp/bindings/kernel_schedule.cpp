@@ -131,9 +131,9 @@ void KernelFunction::require_checked() {
   analyse_unlocked([&] { scheduled_->require_legal(); });
 }
 
-Mapping KernelFunction::mapping_that_runs() const {
+Mapping KernelFunction::mapping_that_runs(const std::map<std::string, std::int64_t> &sizes) const {
   const InterruptibleAnalysis interruptible;
-  return scheduled_->mapping_that_runs();
+  return scheduled_->mapping_that_runs(sizes);
 }
 
 void KernelFunction::follow_schedule() {

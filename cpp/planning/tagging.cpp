@@ -19,9 +19,8 @@ constexpr std::int64_t most_apart = 4;
 constexpr std::int64_t max_unrolled_terms = 16;
 /// Rows of a block of a transposition: of both arrays, a block touches few pages.
 constexpr std::int64_t transposed_rows = 32;
-/// Work that plain loops do sooner than a register tile (a product of 6 x 6) and than a loop whose
-/// border needs code of its own (a stencil of 32 x 32).
-constexpr std::int64_t little_for_tiles = 1'500;
+/// Work that plain loops do sooner than a loop whose border needs code of its own (a stencil of
+/// 32 x 32).
 constexpr std::int64_t little_for_borders = 10'000;
 /// The same where columns are summed (6 x 6).
 constexpr std::int64_t little_for_columns = 150;
@@ -31,17 +30,13 @@ constexpr std::int64_t block_columns = 1024;
 /// memory busy, and what the rows share is loaded once for all of them.
 constexpr std::int64_t wide_streams = 8;
 constexpr std::int64_t narrow_streams = 4;
-/// Vectors of partial states that a fold has side by side, so that none waits for the one before.
-constexpr std::int64_t fold_vectors = 4;
 /// So few columns are no vectors: their terms are.
 constexpr std::int64_t few_columns = 3;
 /// Rows that share a transposed operand of few columns.
 constexpr std::int64_t rows_of_transposed = 256;
 /// So few results are no work for several threads, unless these share the terms.
 constexpr std::int64_t few_results = 16;
-/// Terms of a block of which a thread makes a partial state, where there is one result.
-constexpr std::int64_t fold_block = 32 * 1024;
-/// The same where terms have several iterators: values of the first one.
+/// Of terms that have several iterators, values of the first one in a block.
 constexpr std::int64_t block_rows = 32;
 
 } // namespace
@@ -97,6 +92,8 @@ void Tagging::vectorize() {
   }
   if (long_enough(term)) {
     sum_few_columns(column, term, lanes);
+  } else {
+    write_out(column);
   }
 }
 
@@ -290,6 +287,29 @@ bool Tagging::parallelize(size_t choice) {
   return false;
 }
 
+/// A few results of a few terms each, such as products with a matrix of 3 x 3, are written out:
+/// LLVM makes a vector loop of the rows around them.
+void Tagging::write_out(size_t column) {
+  const auto columns = shape_.rank() > 1 ? shape_.extent(column) : std::nullopt;
+  if (!columns || shape_.has_condition() || shape_.states() > 0) {
+    return;
+  }
+  std::vector<size_t> loops = {column};
+  std::int64_t copies = *columns;
+  for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
+    loops.push_back(d);
+    copies *= shape_.extent(d).value_or(max_unrolled_terms + 1);
+    if (copies > max_unrolled_terms) {
+      return;
+    }
+  }
+  for (const size_t d : loops) {
+    if (!shape_.is_single(d)) {
+      give("unroll", {shape_.name(d), *shape_.extent(d)});
+    }
+  }
+}
+
 /// Few results along `column`, of terms that lie side by side but for an operand that all rows
 /// share, such as the columns of a narrow matrix: this is transposed once for a block of rows, and
 /// a tile of a few rows and all columns is summed in lanes.
@@ -338,104 +358,6 @@ void Tagging::scatter_rows(std::int64_t lanes) {
   order.emplace_back(shape_.name(column));
   give("reorder", order);
   give("vectorize", {shape_.name(column), lanes});
-}
-
-/// A fold that takes its terms in order runs for several results at a time.
-void Tagging::fold_rows(size_t term, std::int64_t lanes) {
-  const size_t column = shape_.column();
-  if (shape_.extent(column).value_or(lanes) < lanes) {
-    return;
-  }
-  const std::string i = shape_.name(column);
-  give("split", {i, lanes});
-  std::vector<Argument> order = {i + "0"};
-  for (size_t d = shape_.rank(); d <= term; ++d) {
-    order.emplace_back(shape_.name(d));
-  }
-  order.emplace_back(i + "1");
-  give("reorder", order);
-  give("vectorize", {i + "1", lanes});
-}
-
-/// Partial states of `folded` in `width` lanes. They become fewer until they are one: of a vector
-/// of the widest state, a few, and one after the other only these.
-void Tagging::fold_lanes(const std::string &folded, const std::string &term,
-                         const std::string &outer, std::int64_t width) {
-  std::string inner = term;
-  const auto factor = [&](std::int64_t lanes, const std::string &suffix) {
-    const std::string partial = new_name(computation_ + suffix);
-    give_to(folded, "split", {inner, lanes});
-    inner += "1";
-    give_to(folded, "rfactor", {inner, partial});
-    if (!lanes_.empty()) {
-      give_to(partial, "vectorize", {inner, lanes});
-      give_to(partial, "after", {lanes_.back(), outer});
-    }
-    lanes_.push_back(partial);
-  };
-  lanes_.clear();
-  factor(width, "_lanes");
-  const std::int64_t lanes = std::min(width, shape_.read_lanes());
-  give_to(lanes_.front(), "split", {inner, lanes});
-  if (width > lanes) {
-    give_to(lanes_.front(), "unroll", {inner + "0", width / lanes});
-  }
-  give_to(lanes_.front(), "vectorize", {inner + "1", lanes});
-  factor(shape_.lanes(), "_vector");
-  if (const std::int64_t few = shape_.lanes() / fold_vectors; few > 1) {
-    factor(few, "_part");
-  }
-  give_to(folded, "after", {lanes_.back(), outer});
-  for (const std::string &partial : lanes_) {
-    give_to(partial, "private", {outer});
-  }
-}
-
-/// A fold whose terms lie side by side. Lanes have partial states of their own, and so have
-/// threads where there is one result only: blocks of terms, which keep their order.
-void Tagging::fold_terms(size_t term, std::int64_t lanes) {
-  const std::string k = shape_.name(term);
-  if (shape_.rank() > 0 && !shape_.is_commutative()) {
-    fold_rows(term, lanes);
-    return;
-  }
-  if (!shape_.is_associative()) {
-    return;
-  }
-  const std::int64_t width = fold_vectors * lanes;
-  if (shape_.extent(term).value_or(width) < width) {
-    return;
-  }
-  little_ = std::max(little_, little_for_tiles);
-  std::string folded = computation_; // what has the loop over the terms
-  std::string inner = k;
-  std::string outer = shape_.rank() > 0 ? shape_.name(shape_.rank() - 1) : "";
-  if (shape_.rank() == 0) {
-    outer = shape_.name(0);
-    if (shape_.reduced() == 1) {
-      give("split", {k, fold_block});
-      outer = k + "0";
-      inner = k + "1";
-    }
-    folded = new_name(computation_ + "_blocks");
-    give("rfactor", {outer, folded});
-  }
-  if (!shape_.is_commutative()) {
-    give_to(folded, "parallelize", {outer});
-    return;
-  }
-  fold_lanes(folded, inner, outer, width);
-  if (shape_.rank() == 0) {
-    parallelize_fold(folded, outer);
-  }
-}
-
-/// The loop of what is folded, and that of its partial states.
-void Tagging::parallelize_fold(const std::string &folded, const std::string &loop) {
-  give_to(folded, "parallelize", {loop});
-  for (const std::string &partial : lanes_) {
-    give_to(partial, "parallelize", {loop});
-  }
 }
 
 std::string Tagging::new_name(const std::string &stem) const {

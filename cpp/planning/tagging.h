@@ -14,6 +14,11 @@
 
 namespace tilewright {
 
+/// Work that plain loops do sooner than a register tile (a product of 6 x 6).
+inline constexpr std::int64_t little_for_tiles = 1'500;
+/// Terms of a block of which a thread makes a partial state, where there is one result.
+inline constexpr std::int64_t fold_block = 32 * 1024;
+
 /// The mapping while it gets its tags.
 class Tagging {
 public:
@@ -59,6 +64,7 @@ private:
   void sum_window(size_t column, std::int64_t lanes);
   bool sums_short() const;
   void sum_terms(size_t term, std::int64_t lanes);
+  void write_out(size_t column);
   void sum_few_columns(size_t column, size_t term, std::int64_t lanes);
   bool has_few_results() const;
   void sum_blocks(size_t term, std::int64_t lanes);

@@ -185,9 +185,10 @@ const Mapping &ScheduledFunction::mapping() const {
   return current_->mapping;
 }
 
-Mapping ScheduledFunction::mapping_that_runs() const {
+Mapping
+ScheduledFunction::mapping_that_runs(const std::map<std::string, std::int64_t> &sizes) const {
   const OperationLimit limit(planning_limit);
-  return tilewright::mapping_that_runs(mapping(), options_for({}));
+  return tilewright::mapping_that_runs(mapping_for(sizes), options_for({}));
 }
 
 std::vector<std::pair<std::string, std::vector<std::string>>>

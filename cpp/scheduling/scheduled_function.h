@@ -80,8 +80,8 @@ public:
   /// Each computation in the loops that it was declared with, one after the other: whether that is
   /// a legal order is not asked.
   Mapping declared_mapping() const { return Mapping(isolated_); }
-  /// `mapping()`, or what the default schedule makes of it where that is used.
-  Mapping mapping_that_runs() const;
+  /// `mapping_for(sizes)`, or what the default schedule makes of it where that is used.
+  Mapping mapping_that_runs(const std::map<std::string, std::int64_t> &sizes = {}) const;
   /// `mapping()` for calls with these sizes, of narrow_sizes(), which the library schedules anew.
   Mapping mapping_for(const std::map<std::string, std::int64_t> &sizes) const;
   /// Each input that a schedule overwrites, with the computations stored in its array, in the order
@@ -134,9 +134,9 @@ public:
   void set_check_bounds(bool check);
   /// Whether the library schedules the function: it may, and nobody has given a command.
   bool uses_default_schedule() const;
-  /// Where the library schedules the function: the sizes along which its vectors and tiles lie. Where
-  /// a call has such a size that is less than a vector, as that of an array of one column or a batch
-  /// of one row, other loops than the general ones are vectors.
+  /// Where the library schedules the function: the sizes along which its vectors and tiles lie.
+  /// Where a call has such a size that is less than a vector, as that of an array of one column or
+  /// a batch of one row, other loops than the general ones are vectors.
   std::vector<NarrowSize> narrow_sizes() const;
   /// Reductions that were isolated from the expressions of a function that somebody schedules, of
   /// which no command speaks: the library schedules them. None beside loops of a GPU.

@@ -36,8 +36,14 @@ def key_of(function, *arrays):
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(
     ("n", "m", "terms"),
-    [(1, 70, 90), (70, 1, 90), (70, 2, 90), (50, 3, 100), (60, 7, 90), (70, 16, 90), (70, 17, 90)]
-    + [
+    [
+        (1, 70, 90),
+        (70, 1, 90),
+        (70, 2, 90),
+        (50, 3, 100),
+        (60, 7, 90),
+        (70, 16, 90),
+        (70, 17, 90),
         (1, 1, LONG),
         (90, 80, 1),
         (90, 70, 3),
@@ -141,3 +147,16 @@ def test_profile_and_passes_of_narrow_calls():
     a, b = numbers(60, 90), numbers(90, 1)
     assert "C[i, 0] = C[i, 0] + 1.0" in str(function.passes(a, b)[-1])
     assert function.profile(a, b, repeats=2) is not None
+
+
+def test_what_narrow_calls_run():
+    function = product()
+    assert 'C.reorder("j", "i").vectorize("i", 16)' in str(scaled().default_schedule_for(M=1))
+    two = str(function.default_schedule_for(M=2))
+    assert 'unroll("j", 2).vectorize("k1", 16)' in two, two
+    assert 'C.cache("B", "i0", name="B_cache", order=[1, 0])' in two, two
+    small = str(function.default_schedule_for(M=3, K=3))
+    assert 'C.unroll("j", 3).unroll("k", 3)' in small, small
+    one = str(function.default_schedule_for(N=1))
+    assert "cache" not in one, one
+    assert 'parallelize("j0")' in one, one

@@ -151,7 +151,7 @@ def test_profile_and_passes_of_narrow_calls():
 
 def test_what_narrow_calls_run():
     function = product()
-    assert 'C.reorder("j", "i").vectorize("i", 16)' in str(scaled().default_schedule_for(M=1))
+    assert 'C.reorder("j", "i").vectorize("i", 8)' in str(scaled().default_schedule_for(M=1))
     two = str(function.default_schedule_for(M=2))
     assert 'unroll("j", 2).vectorize("k1", 16)' in two, two
     assert 'C.cache("B", "i0", name="B_cache", order=[1, 0])' in two, two

@@ -20,6 +20,7 @@ from . import in_place, tree
 from .affine import Affine, Scope, affine_of
 from .any_order import is_free
 from .blocks import Blocks
+from .call_sites import with_calls_everywhere
 from .control import without_jumps
 from .fills import half_written, with_fills
 from .inside import stay_inside
@@ -139,6 +140,7 @@ def _scanned(program: tree.Program) -> tuple[Scanned, tree.Program, frozenset[st
     of_data: frozenset[str] = frozenset()
     while True:
         straight, flags = without_jumps(bounded(program, of_data))
+        straight = with_calls_everywhere(straight)
         try:
             return scan(straight, flags), straight, flags
         except BoundsOfData as found:

@@ -15,7 +15,7 @@ import tilewright as tw
 
 from .. import _core
 from . import tree
-from .affine import Affine, Scope, affine_of
+from .affine import Affine, Quotient, Scope, affine_of
 from .refusals import refuse
 
 __all__ = ["Translator", "affine_expression"]
@@ -156,12 +156,18 @@ def _as_type(value: tw.Expression, dtype: np.dtype) -> tw.Expression:
 def affine_expression(
     value: Affine, variables: Mapping[str, tw.Expression]
 ) -> tw.Expression | None:
-    """A sum of iterators and parameters, with their names in isl; None for any other."""
+    """A sum of iterators and parameters, with their names in isl, and of quotients of such sums; None for
+    any other."""
     result: tw.Expression | None = None
     for term, coefficient in value.terms.items():
-        if term not in variables:
+        if isinstance(term, Quotient):
+            inner = affine_expression(term.value, variables)
+            found = None if inner is None else inner // term.divisor
+        else:
+            found = variables.get(term)
+        if found is None:
             return None
-        part = variables[term] if coefficient == 1 else coefficient * variables[term]
+        part = found if coefficient == 1 else coefficient * found
         result = part if result is None else result + part
     constant = tw.Expression(_core.constant(value.constant, "int64"))
     if result is None:

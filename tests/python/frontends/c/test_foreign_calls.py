@@ -137,7 +137,8 @@ CASES = [
     Case(
         "summary function",
         """void smooth_(int m, double to[static const restrict m], const double of[static const restrict m],
-          double *left) { for (int i = 0; i < m; i++) { __pencil_use(of[i]); __pencil_def(to[i]); } __pencil_use(left[0]); }
+          double *left) { for (int i = 0; i < m; i++) { __pencil_use(of[i]); __pencil_def(to[i]); }
+          __pencil_use(left[0]); }
         void smooth(int m, double to[static const restrict m], const double of[static const restrict m], double *left)
           __attribute__((pencil_access(smooth_)));
         void f(int n, double x[n][n], double y[n][n], double left[1]) {

@@ -222,6 +222,7 @@ class _Maker:
         statements = {one.name: one.location for one in self.scanned.statements}
         names = {**self.scanned.parameters, **self.scanned.names}
         asked = {id(condition) for _, condition in self.scanned.context}
+        asked |= {id(condition) for condition in self.scanned.joined}
         knows_sizes = all(id(condition) in asked for condition in source.context)
         result = TranslatedFunction(
             source, made, names, self.memory.results, statements, knows_sizes, self.is_free

@@ -210,12 +210,12 @@ class _Maker:
             )
         arguments = [self.inputs[name] for name in self.program.arguments if name in self.inputs]
         with located_at(line_of(self.program.location)):
-            translate = Translator(self.variables(self.scope), _no_read)
+            translate = Translator(self.variables(self.scope), _no_read, self.scope)
             made = tw.function(
                 self.program.name,
                 outputs=outputs,
                 inputs=arguments,
-                context=[translate(condition) for _, condition in self.scanned.context],
+                context=[translate.condition(each) for _, each in self.scanned.context],
                 **options,
             )
             self.schedule(made)

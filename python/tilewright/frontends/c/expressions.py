@@ -102,6 +102,8 @@ class Expressions(Places):
             return self._short_circuit(node)
         if isinstance(node, c_ast.UnaryOp) and node.op == "!":
             return negated(self.condition(node.expr), self.place(node))
+        if isinstance(node, c_ast.Constant) and node.type == "string":
+            return Literal(True, np.dtype(bool))  # assert(n > 0 && "no elements")
         return truth(self.value(node), self.place(node))
 
     def _loaded(self, operand: Value | Place | Address, node: Any) -> Value:
@@ -392,13 +394,17 @@ class Expressions(Places):
         if self.is_opaque(name):
             self.opaque_call(name, node)
             return
+        known = name in ("exit", "abort")
         refuse(
             self.place(node),
-            self._unknown(name) + ", and what it does besides giving a value is not known",
+            self._unknown(name)
+            + ("" if known else ", and what it does besides giving a value is not known"),
             self._way_out(name),
         )
 
     def _way_out(self, name: str) -> str:
+        if name in ("exit", "abort"):
+            return "return, or assert what has to hold"
         if name in EFFECTS:
             return "define it in the file, or call it outside the scop"
         return f"define it in the file, or give it as tw.c.load(..., externs={{{name!r}: ...}})"
@@ -462,6 +468,8 @@ class Expressions(Places):
         """The value of a call in a summary function, of which nothing is known."""
 
     def _unknown(self, name: str) -> str:
+        if name in ("exit", "abort"):
+            return f"{name} ends the process, which has no translation"
         if name in EFFECTS:
             return f"{name} has no translation"
         if isinstance(self.scope.find(name), FunctionName):

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from . import tree
+from .refusals import refuse
 from .rewriting import rewritten
 
 __all__ = ["has_blocks", "with_calls_everywhere"]
@@ -39,15 +40,21 @@ _BOOL = np.dtype(np.bool_)
 _INDEX = np.dtype(np.int64)
 
 
-def with_calls_everywhere(program: tree.Program) -> tree.Program:
+def with_calls_everywhere(
+    program: tree.Program, limits: frozenset[str] = frozenset()
+) -> tree.Program:
     """The same program with no block behind a condition or in a loop with a step.
 
     Args:
         program: without jumps and `While` (see `control`).
+        limits: parameters that stand for numbers of iterations that nobody knows.
+
+    Raises:
+        TranslationError: for a block in a loop with such a limit.
     """
     if not has_blocks(program.body):
         return program
-    pass_ = _Pass(program)
+    pass_ = _Pass(program, limits)
     body = pass_.block(program.body, ())
     return replace(program, body=body, arrays={**program.arrays, **pass_.flags})
 
@@ -58,7 +65,8 @@ def has_blocks(statements: tuple[tree.Statement, ...]) -> bool:
 
 
 class _Pass:
-    def __init__(self, program: tree.Program) -> None:
+    def __init__(self, program: tree.Program, limits: frozenset[str]) -> None:
+        self.limits = limits
         self.taken = set(program.arrays) | set(program.parameters)
         self.flags: dict[str, tree.Array] = {}
 
@@ -114,6 +122,13 @@ class _Pass:
         return [*made, replace(block, function=function, reads=(runs.array, *block.reads))]
 
     def loop(self, loop: tree.For, tests: tuple[tree.Expression, ...]) -> tree.Statement:
+        if any(_names(end) & self.limits for end in (loop.start, loop.stop)):
+            block = next(each for each in tree.walk((loop,)) if isinstance(each, tree.Block))
+            refuse(
+                block.location,
+                f"{block.called} is called in a loop that data end",
+                "call it in a loop over range(n)",
+            )
         if loop.step == 1:
             return replace(loop, body=self.block(loop.body, tests))
         here = loop.location
@@ -172,6 +187,11 @@ def _where(
     for test in reversed(tests):
         body = (tree.If(test, body, (), body[0].location),)
     return body
+
+
+def _names(expression: tree.Expression) -> set[str]:
+    found = {expression.name} if isinstance(expression, tree.Variable) else set()
+    return found.union(*map(_names, tree.parts_of(expression)))
 
 
 def _reads(expression: tree.Expression) -> bool:

@@ -140,7 +140,8 @@ def _scanned(program: tree.Program) -> tuple[Scanned, tree.Program, frozenset[st
     of_data: frozenset[str] = frozenset()
     while True:
         straight, flags = without_jumps(bounded(program, of_data))
-        straight = with_calls_everywhere(straight)
+        limits = frozenset(straight.parameters) - frozenset(program.parameters)
+        straight = with_calls_everywhere(straight, limits)
         try:
             return scan(straight, flags), straight, flags
         except BoundsOfData as found:

@@ -351,9 +351,8 @@ class _Scanner:
         if place.guards or len(constraints) != 2 * len(place.ranges):
             refuse(
                 block.location,
-                f"{block.called} is called only if a condition holds, or in a loop with a step, or in one "
-                "that data end",
-                "call it for every iteration, and use what it gives where the condition holds",
+                f"{block.called} is called in a loop that data end",
+                "call it in a loop over range(n)",
             )
         take = self.result.taken.take
         reads = tuple(

@@ -1,5 +1,6 @@
 #include "passes/promote_accumulators.h"
 
+#include "algorithm/extern_function.h"
 #include "loops/linear.h"
 #include "loops/traverse.h"
 
@@ -212,7 +213,7 @@ private:
     const bool updated = element.atomic != Op::None && !element.read_or_stored;
     const bool summed = element.terms == 0 || !element.read_or_stored;
     return (element.always_stored || updated) && summed && !scoped_.contains(element.buffer) &&
-           (!element.mask || is_invariant(element.mask)) &&
+           !given_.contains(element.buffer) && (!element.mask || is_invariant(element.mask)) &&
            std::all_of(element.subscripts.begin(), element.subscripts.end(),
                        [&](const ValuePtr &subscript) { return is_invariant(subscript); });
   }
@@ -269,6 +270,9 @@ private:
     }
     if (const auto *load = as<Load>(root)) {
       element(load->buffer, load->name, load->type, load->subscripts(), mask).read_or_stored = true;
+    }
+    if (const auto *call = as<Extern>(root); call != nullptr && call->function->address_in >= 0) {
+      given_.insert(call->function->address_in);
     }
     for (const ValuePtr &operand : root->operands) {
       collect_loads(operand, nullptr);
@@ -338,6 +342,7 @@ private:
   std::set<std::int64_t> changing_;
   EndsOf bounds_;
   std::set<std::int64_t> scoped_;
+  std::set<std::int64_t> given_; ///< the loop gives addresses in them to functions
   bool has_parallel_ = false;
 };
 

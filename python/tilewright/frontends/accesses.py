@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from ..sets.values import Map, Set
 from . import tree
 from .affine import Affine, Scope, affine_of
+from .call_sites import with_calls_everywhere
 from .control import without_jumps
 from .memory import references_of, set_text, tuple_text
 from .scan import scan
-from .scanned import Scanned, ScannedStatement
+from .scanned import Scanned, ScannedBlock, ScannedStatement
 
 __all__ = ["Access", "AccessRelations", "Summary", "access_relations", "context_of", "summary_of"]
 
@@ -140,7 +141,7 @@ def context_of(program: tree.Program) -> Set:
     """What is known of the parameters: sizes that are not negative, accesses within arrays,
     assumptions (PENCIL report, section 3.4)."""
     straight, flags = without_jumps(program)
-    scanned = scan(straight, flags)
+    scanned = scan(with_calls_everywhere(straight), flags)
     conditions = [f"({text})" for text, _ in scanned.context]
     listed = ", ".join(scanned.parameters.values())
     return Set(f"[{listed}] -> {{ [] : {' and '.join(conditions)} }}").params()
@@ -150,6 +151,7 @@ class _Accesses:
     def __init__(self, program: tree.Program) -> None:
         self.program = program
         straight, flags = without_jumps(program)
+        straight = with_calls_everywhere(straight)
         self.scanned: Scanned = scan(straight, flags)
         self.count = 0
         context = [text for text, _ in self.scanned.context]
@@ -159,6 +161,8 @@ class _Accesses:
     def all(self) -> Iterator[Access]:
         for one in self.scanned.statements:
             yield from self.statement(one)
+        for block in self.scanned.blocks:
+            yield from self.call(block)
         for kill in self.scanned.kills:
             array = self.scanned.program.arrays[kill.array]
             elements = [f"e{axis}" for axis in range(len(array.shape))]
@@ -171,6 +175,18 @@ class _Accesses:
                 (*elements,),
                 kill.constraints,
             )
+
+    def call(self, one: ScannedBlock) -> Iterator[Access]:
+        """Of an opaque function: all elements of its arrays."""
+        reads = [(array, "read") for _, array, _ in one.reads]
+        for array, kind in [*reads, *((array, "must write") for _, array in one.writes)]:
+            if array in self.program.arrays:
+                rank = len(self.program.arrays[array].shape)
+                names = [f"{one.name}_{axis}" for axis in range(rank)]
+                nothing = (None,) * rank
+                yield self.access(
+                    one.name, one.iterators, array, kind, names, nothing, one.constraints
+                )
 
     def statement(self, one: ScannedStatement) -> Iterator[Access]:
         expressions = [(one.value, one.scope), *((g.condition, g.scope) for g in one.guards)]

@@ -17,6 +17,7 @@ from . import tree
 
 __all__ = [
     "Affine",
+    "Quotient",
     "Scope",
     "affine_of",
     "compared",
@@ -63,6 +64,13 @@ class Affine:
 
 def _atom(text: str) -> Affine:
     return Affine({text: 1})
+
+
+class Quotient(str):
+    """A term that is `value`, divided by a number and rounded down."""
+
+    value: Affine
+    divisor: int
 
 
 class _Choice(str):
@@ -256,7 +264,13 @@ def divided(value: Affine, divisor: int) -> Affine:
     """The quotient, rounded down."""
     if not value.terms:
         return Affine({}, value.constant // divisor)
-    return _of_parts(lambda each: _atom(f"floor(({each})/{divisor})"), value)
+
+    def quotient(each: Affine) -> Affine:
+        made = Quotient(f"floor(({each})/{divisor})")
+        made.value, made.divisor = each, divisor
+        return _atom(made)
+
+    return _of_parts(quotient, value)
 
 
 def remainder(value: Affine, divisor: int) -> Affine:

@@ -20,6 +20,7 @@ from . import in_place, tree
 from .affine import Affine, Scope, affine_of
 from .any_order import is_free
 from .blocks import Blocks
+from .call_sites import with_calls_everywhere
 from .control import without_jumps
 from .fills import half_written, with_fills
 from .inside import stay_inside
@@ -139,6 +140,8 @@ def _scanned(program: tree.Program) -> tuple[Scanned, tree.Program, frozenset[st
     of_data: frozenset[str] = frozenset()
     while True:
         straight, flags = without_jumps(bounded(program, of_data))
+        limits = frozenset(straight.parameters) - frozenset(program.parameters)
+        straight = with_calls_everywhere(straight, limits)
         try:
             return scan(straight, flags), straight, flags
         except BoundsOfData as found:
@@ -208,18 +211,19 @@ class _Maker:
             )
         arguments = [self.inputs[name] for name in self.program.arguments if name in self.inputs]
         with located_at(line_of(self.program.location)):
-            translate = Translator(self.variables(self.scope), _no_read)
+            translate = Translator(self.variables(self.scope), _no_read, self.scope)
             made = tw.function(
                 self.program.name,
                 outputs=outputs,
                 inputs=arguments,
-                context=[translate(condition) for _, condition in self.scanned.context],
+                context=[translate.condition(each) for _, each in self.scanned.context],
                 **options,
             )
             self.schedule(made)
         statements = {one.name: one.location for one in self.scanned.statements}
         names = {**self.scanned.parameters, **self.scanned.names}
         asked = {id(condition) for _, condition in self.scanned.context}
+        asked |= {id(condition) for condition in self.scanned.joined}
         knows_sizes = all(id(condition) in asked for condition in source.context)
         result = TranslatedFunction(
             source, made, names, self.memory.results, statements, knows_sizes, self.is_free

@@ -433,9 +433,13 @@ class _Pass:
         """A polynomial as an expression of that type."""
         types = {name: self.types.get(name, _INDEX) for key in of for name in key}
         narrow = all(np.can_cast(each, dtype, "safe") for each in types.values())
-        inner = dtype if narrow else _INDEX
+        # The scalar does not overflow, so that it is the polynomial, though iterators may be wider.
+        exact = dtype.kind == "i" and all(each.kind == "i" for each in types.values())
+        inner = dtype if narrow or exact else _INDEX
 
         def variable(name: str) -> tree.Expression:
+            if exact and not np.can_cast(types[name], inner, "safe"):
+                return tree.Variable(name, inner)
             return _as(tree.Variable(name, types[name]), inner)
 
         return _as(tree_of(of, variable, inner, location), dtype)

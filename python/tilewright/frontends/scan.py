@@ -8,14 +8,17 @@ hold (Benabderrahmane et al., "The polyhedral model is more widely applicable th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
 
+from ..sets.values import Set
 from . import tree
 from .affine import Affine, Scope, affine_of, compared, condition_of, divided, remainder
+from .conditions import parsed_condition
 from .names import Names
 from .refusals import refuse
 from .rewriting import with_parts
@@ -81,8 +84,29 @@ def scan(
     place = _Place((), dict(parameters), (), (), (), count())
     for condition in program.context:
         scanner.assume(condition, place)
+    _simplify_context(result)
     scanner.block(program.body, place)
     return result
+
+
+def _simplify_context(result: Scanned) -> None:
+    """Says in one condition what several choices among parameters say: a conjunction of choices is what
+    isl would have to multiply out each time that it reads it."""
+    choices = [each for each in result.context if " or " in each[0]]
+    if len(choices) < 2:
+        return
+    listed = ", ".join(result.parameters.values())
+    known = Set(f"[{listed}] -> {{ : }}")
+    for text, _ in choices:
+        known = (known & Set(f"[{listed}] -> {{ : {text} }}")).coalesce()
+    found = re.search(r"\{\s*:(.*)\}", str(known), re.S)
+    names = {own: name for name, own in result.parameters.items()}
+    whole = None if found is None else parsed_condition(found[1], names, result.program.location)
+    if found is None or whole is None:
+        return
+    result.joined = [condition for _, condition in choices]
+    others = [each for each in result.context if " or " not in each[0]]
+    result.context[:] = [*others, (found[1].strip(), whole)]
 
 
 class _Scanner:
@@ -327,9 +351,8 @@ class _Scanner:
         if place.guards or len(constraints) != 2 * len(place.ranges):
             refuse(
                 block.location,
-                f"{block.called} is called only if a condition holds, or in a loop with a step, or in one "
-                "that data end",
-                "call it for every iteration, and use what it gives where the condition holds",
+                f"{block.called} is called in a loop that data end",
+                "call it in a loop over range(n)",
             )
         take = self.result.taken.take
         reads = tuple(

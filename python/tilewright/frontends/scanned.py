@@ -104,6 +104,7 @@ class Scanned:
         program: with the arrays that were added.
         names: those of the program in tilewright: parameters and arrays.
         context: conditions on parameters, as isl text and as the program has them.
+        joined: those of the program's that one of `context` stands for.
         loops: those that something is asked or promised of, each with its name and the statements
             in it.
     """
@@ -117,3 +118,4 @@ class Scanned:
     kills: list[ScannedKill] = field(default_factory=list)
     blocks: list[ScannedBlock] = field(default_factory=list)
     loops: list[tuple[tree.For, str, list[str]]] = field(default_factory=list)
+    joined: list[tree.Expression] = field(default_factory=list)

@@ -15,7 +15,7 @@ import tilewright as tw
 
 from .. import _core
 from . import tree
-from .affine import Affine, Scope, affine_of
+from .affine import Affine, Quotient, Scope, affine_of
 from .refusals import refuse
 
 __all__ = ["Translator", "affine_expression"]
@@ -87,7 +87,7 @@ class Translator:
                 return _as_type(self(expression.value), expression.dtype)
             case tree.Select():
                 return tw.select(
-                    self._condition(expression.condition),
+                    self.condition(expression.condition),
                     self(expression.if_true),
                     self(expression.if_false),
                 )
@@ -98,19 +98,19 @@ class Translator:
                 return self._reduction(expression)
         return self._operation(expression)
 
-    def _condition(self, expression: tree.Expression) -> tw.Expression:
+    def condition(self, expression: tree.Expression) -> tw.Expression:
         """A condition, its comparisons of affine functions as such."""
         match expression:
             case tree.Select():  # C's && and ||
-                first = self._condition(expression.condition)
+                first = self.condition(expression.condition)
                 if isinstance(expression.if_false, tree.Literal) and not expression.if_false.value:
-                    return first & self._condition(expression.if_true)
+                    return first & self.condition(expression.if_true)
                 if isinstance(expression.if_true, tree.Literal) and expression.if_true.value:
-                    return first | self._condition(expression.if_false)
+                    return first | self.condition(expression.if_false)
             case tree.Operation(name="&" | "|") if expression.dtype.kind == "b":
-                return _OPERATORS[expression.name](*map(self._condition, expression.operands))
+                return _OPERATORS[expression.name](*map(self.condition, expression.operands))
             case tree.Operation(name="~") if expression.dtype.kind == "b":
-                return ~self._condition(expression.operands[0])
+                return ~self.condition(expression.operands[0])
             case tree.Operation(name="<" | "<=" | ">" | ">=" | "==" | "!="):
                 left, right = map(self._affine, expression.operands)
                 if left is not None and right is not None:
@@ -156,12 +156,18 @@ def _as_type(value: tw.Expression, dtype: np.dtype) -> tw.Expression:
 def affine_expression(
     value: Affine, variables: Mapping[str, tw.Expression]
 ) -> tw.Expression | None:
-    """A sum of iterators and parameters, with their names in isl; None for any other."""
+    """A sum of iterators and parameters, with their names in isl, and of quotients of such sums; None for
+    any other."""
     result: tw.Expression | None = None
     for term, coefficient in value.terms.items():
-        if term not in variables:
+        if isinstance(term, Quotient):
+            inner = affine_expression(term.value, variables)
+            found = None if inner is None else inner // term.divisor
+        else:
+            found = variables.get(term)
+        if found is None:
             return None
-        part = variables[term] if coefficient == 1 else coefficient * variables[term]
+        part = found if coefficient == 1 else coefficient * found
         result = part if result is None else result + part
     constant = tw.Expression(_core.constant(value.constant, "int64"))
     if result is None:

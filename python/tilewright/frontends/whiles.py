@@ -226,7 +226,28 @@ def _substituted(
 
     def change(part: tree.Expression) -> tree.Expression | None:
         if isinstance(part, tree.Variable) and part.name == name:
-            return value if part.dtype == value.dtype else tree.Convert(value, part.dtype)
+            if part.dtype == value.dtype:
+                return value
+            exact = _retyped(value, part.dtype) if part.dtype.kind == "i" else None
+            return tree.Convert(value, part.dtype) if exact is None else exact
         return None
 
     return rewritten(statements, change)
+
+
+def _retyped(value: tree.Expression, dtype: np.dtype) -> tree.Expression | None:
+    """The value of an iterator in its own type, in which it does not overflow, so that it is affine
+    there; None unless it is a sum of iterators and parameters."""
+    match value:
+        case tree.Literal():
+            return replace(value, dtype=dtype)
+        case tree.Variable():
+            return replace(value, dtype=dtype)
+        case tree.Convert() if value.value.dtype.kind == "i":
+            return _retyped(value.value, dtype)
+        case tree.Operation(name="+" | "-" | "*"):
+            operands = [_retyped(each, dtype) for each in value.operands]
+            known = tuple(each for each in operands if each is not None)
+            if len(known) == len(operands):
+                return replace(value, operands=known, dtype=dtype)
+    return None

@@ -433,3 +433,24 @@ def test_the_times_of_a_whole_function():
         )
     with pytest.raises(tw.ScheduleError, match="says nothing of fft_rows"):
         f.set_schedule("{ windowed[b, i] -> [b, 1, i]; power[b, k] -> [b, 2, k] }")
+
+
+def test_parts_in_one_element_of_storage():
+    """What a call is given by its address is stored before the call, not behind the loop."""
+    x = tw.input("x", [N], tw.float64)
+    doubled = tw.computation("doubled", {i: N}, x[i] * 2)
+
+    def thrice(one, three):
+        three[...] = one
+
+    calls = tw.block(
+        "calls", thrice, {i: N}, reads=[doubled.part[i]], writes={"three": ([3], tw.float64)}
+    )
+    (three,) = calls
+    r = tw.computation("r", {i: N, j: 3}, three[i, j] + 1)
+    f = tw.function("f", outputs=[r])
+    with f.transaction():
+        calls.call.after(doubled, i)
+        r.after(calls.call, i)
+        doubled.store_in(tw.Buffer("one", []), [])
+    assert f(np.arange(4.0)).tolist() == [[1, 1, 1], [3, 3, 3], [5, 5, 5], [7, 7, 7]]

@@ -8,7 +8,6 @@ say count; of arrays whose length no declaration says, all do.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,14 +17,13 @@ import numpy as np
 from ...sets.values import Set
 from .. import tree
 from ..affine import Affine, compared
+from ..conditions import parsed_condition
 from ..polynomials import affine_index, condition_text, implied_text, loop_bounds, with_numbers
 from ..tree import (
     Expression,
     For,
     If,
-    Literal,
     Location,
-    Operation,
     Read,
     Statement,
     Variable,
@@ -35,7 +33,6 @@ from ..tree import (
 __all__ = ["with_bounds"]
 
 LONG, BOOL = np.dtype("int64"), np.dtype("bool")
-_SIGNS = {ast.LtE: "<=", ast.Lt: "<", ast.GtE: ">=", ast.Gt: ">", ast.Eq: "==", ast.NotEq: "!="}
 
 
 def with_bounds(program: tree.Program) -> tree.Program:
@@ -184,65 +181,4 @@ def _excluded(program: tree.Program, outside: str, location: Location) -> Expres
     condition = re.search(r"\{\s*:(.*)\}", str(valid), re.S)
     if condition is None:
         return None
-    return _parsed(condition[1], names, program, location)
-
-
-def _parsed(
-    text: str, names: dict[str, str], program: tree.Program, location: Location
-) -> Expression | None:
-    """isl's text of a condition as a tree, if it has nothing but comparisons of sums, quotients and
-    remainders."""
-    text = re.sub(r"(?<![A-Za-z_\d])(\d+)(?=[A-Za-z_])", r"\1*", text.strip())
-    text = re.sub(r"(?<![<>!=])=(?!=)", "==", text).replace(" mod ", " % ")
-    try:
-        parsed = ast.parse(text, mode="eval").body
-        return _condition(parsed, names, program, location)
-    except (SyntaxError, KeyError):  # quantifiers
-        return None
-
-
-def _condition(
-    node: ast.expr, names: dict[str, str], program: tree.Program, location: Location
-) -> Expression:
-    def both(sign: str, parts: list[Expression]) -> Expression:
-        result = parts[0]
-        for part in parts[1:]:
-            result = Operation(sign, (result, part), BOOL, location)
-        return result
-
-    match node:
-        case ast.BoolOp():
-            sign = "&" if isinstance(node.op, ast.And) else "|"
-            return both(sign, [_condition(each, names, program, location) for each in node.values])
-        case ast.Compare():
-            sides = [node.left, *node.comparators]
-            values = [_sum(each, names, location) for each in sides]
-            return both(
-                "&",
-                [
-                    Operation(_SIGNS[type(sign)], (values[at], values[at + 1]), BOOL, location)
-                    for at, sign in enumerate(node.ops)
-                ],
-            )
-    raise KeyError(ast.dump(node))
-
-
-def _sum(node: ast.expr, names: dict[str, str], location: Location) -> Expression:
-    match node:
-        case ast.Constant(value=int()):
-            return Literal(int(node.value), LONG)  # type: ignore[arg-type]
-        case ast.Name():
-            return Variable(names[node.id], LONG)
-        case ast.UnaryOp(op=ast.USub()):
-            return Operation("neg", (_sum(node.operand, names, location),), LONG, location)
-        case ast.Call(func=ast.Name(id="floor"), args=[ast.BinOp(op=ast.Div()) as ratio]):
-            operands = (_sum(ratio.left, names, location), _sum(ratio.right, names, location))
-            return Operation("//", operands, LONG, location)
-        case ast.BinOp(op=ast.Mod()):
-            operands = (_sum(node.left, names, location), _sum(node.right, names, location))
-            return Operation("%", operands, LONG, location)
-        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()):
-            sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[type(node.op)]
-            operands = (_sum(node.left, names, location), _sum(node.right, names, location))
-            return Operation(sign, operands, LONG, location)
-    raise KeyError(ast.dump(node))
+    return parsed_condition(condition[1], names, location)

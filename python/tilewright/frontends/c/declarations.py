@@ -64,7 +64,7 @@ class Declarations(Loops):
             refuse(here, f"{node.name} is declared twice in this block")
         if "extern" in node.storage or isinstance(node.type, c_ast.FuncDecl):
             if isinstance(node.type, c_ast.FuncDecl):
-                self.scope.names[node.name] = FunctionName(node.name)
+                self.scope.names[node.name] = FunctionName(node.name, node.type)
                 return
             refuse(here, f"{node.name} is extern within a function", "declare it outside functions")
         of = self.type_of(node)

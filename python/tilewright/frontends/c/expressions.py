@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from pycparser import c_ast
 
+from ...language.externs import Extern
 from ..tree import Call, Expression, If, Literal, Operation
 from . import constants
 from .c_types import (
@@ -101,6 +102,8 @@ class Expressions(Places):
             return self._short_circuit(node)
         if isinstance(node, c_ast.UnaryOp) and node.op == "!":
             return negated(self.condition(node.expr), self.place(node))
+        if isinstance(node, c_ast.Constant) and node.type == "string":
+            return Literal(True, np.dtype(bool))  # assert(n > 0 && "no elements")
         return truth(self.value(node), self.place(node))
 
     def _loaded(self, operand: Value | Place | Address, node: Any) -> Value:
@@ -388,11 +391,35 @@ class Expressions(Places):
         if self.summarising:
             self.summarise_call(name, node)
             return
+        if self.is_opaque(name):
+            self.opaque_call(name, node)
+            return
+        known = name in ("exit", "abort")
         refuse(
             self.place(node),
-            self._unknown(name) + ", and what it does besides giving a value is not known",
-            "define it in the file, or call it outside the scop",
+            self._unknown(name)
+            + ("" if known else ", and what it does besides giving a value is not known"),
+            self._way_out(name),
         )
+
+    def _way_out(self, name: str) -> str:
+        if name in ("exit", "abort"):
+            return "return, or assert what has to hold"
+        if name in EFFECTS:
+            return "define it in the file, or call it outside the scop"
+        return f"define it in the file, or give it as tw.c.load(..., externs={{{name!r}: ...}})"
+
+    @abstractmethod
+    def is_opaque(self, name: str) -> bool:
+        """Whether a function is given whose code is not C of this file."""
+
+    @abstractmethod
+    def opaque_call(self, name: str, node: Any) -> Place | None:
+        """A call of it; gives where the result is."""
+
+    @abstractmethod
+    def extern_of(self, name: str) -> Extern | None:
+        """A function of numbers alone, which expressions call."""
 
     @abstractmethod
     def memory_call(self, name: str, node: Any) -> None:
@@ -408,8 +435,14 @@ class Expressions(Places):
             refuse(here, "calls by pointers have no translation", "call the function by its name")
         name = node.name.name
         given = node.args.exprs if node.args is not None else []
-        if name in self.externs:
-            return self._extern_call(name, [self.value(each) for each in given], here)
+        pure = self.extern_of(name)
+        if pure is not None:
+            return self._extern_call(pure, [self.value(each) for each in given], here)
+        if self.is_opaque(name) and not self.summarising:
+            result = self.opaque_call(name, node)
+            if result is None:
+                refuse(here, f"{name} gives no value", "its type is void")
+            return self.load(result, here)
         if self.summarising and not is_known(name):
             return self.unknown_value(name, node)
         if not is_known(name):
@@ -422,7 +455,7 @@ class Expressions(Places):
             refuse(
                 here,
                 self._unknown(name),
-                f"define it in the file, or give it as tw.c.load(..., externs={{{name!r}: ...}})",
+                self._way_out(name),
             )
         return library_call(name, [self.value(each) for each in given], here, self.libm)
 
@@ -435,14 +468,16 @@ class Expressions(Places):
         """The value of a call in a summary function, of which nothing is known."""
 
     def _unknown(self, name: str) -> str:
+        if name in ("exit", "abort"):
+            return f"{name} ends the process, which has no translation"
         if name in EFFECTS:
             return f"{name} has no translation"
         if isinstance(self.scope.find(name), FunctionName):
             return f"{name} is declared, and its body is not in the file"
         return f"{name or 'this function'} is not declared"
 
-    def _extern_call(self, name: str, arguments: list[Value], here: Any) -> Value:
-        function: Any = self.externs[name]
+    def _extern_call(self, function: Extern, arguments: list[Value], here: Any) -> Value:
+        name = function.name
         if len(arguments) != len(function.arguments):
             refuse(here, f"{name} has {len(function.arguments)} arguments, not {len(arguments)}")
         operands = tuple(

@@ -90,6 +90,8 @@ class CFunction(_core.KnownCalls):
         with self._lock:
             if self._translation is None:
                 self._translation = self._translate(self._bodies)
+                if _has_blocks(self._translation.program.body):  # whose functions this process has
+                    self._keeper = kept.Keeper(self, "", {}, lambda said: [])
             return self._translation
 
     @property
@@ -379,6 +381,12 @@ class CFunction(_core.KnownCalls):
 
 
 _core.answer_known_calls(CFunction)
+
+
+def _has_blocks(body: tuple[tree.Statement, ...]) -> bool:
+    from ..call_sites import has_blocks
+
+    return has_blocks(body)
 
 
 def _element(of: CType) -> CType:

@@ -11,6 +11,7 @@ from pycparser import c_ast
 
 from .c_types import ArrayOf, Number, Pointer, Structure, Void
 from .jumps import without_gotos, without_returns
+from .opaque_calls import OpaqueCalls
 from .parsing import assigned_names, nodes, root_name
 from .places import same_type
 from .pointers import moved_pointers
@@ -18,7 +19,6 @@ from .refusals import refuse
 from .renaming import renamed_pointers
 from .scopes import Known, PointerVariable, Scope, Storage
 from .state import Frame, is_static
-from .summaries import Summaries
 from .values import Address, Place, Value, converted
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class Inlining(Summaries):
+class Inlining(OpaqueCalls):
     """Translates calls of functions in the file."""
 
     def call_function(self, name: str, node: Any) -> Value | Place | Address | None:

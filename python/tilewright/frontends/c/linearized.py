@@ -18,6 +18,7 @@ from .. import tree
 from ..polynomials import (
     Polynomial,
     affine_text,
+    condition_text,
     exclude_each_other,
     implied_text,
     loop_bounds,
@@ -105,7 +106,12 @@ def _accesses(
                 condition = implied_text(each.condition)
                 inner = (*around, condition) if condition else around
                 yield from _accesses(each.body, array, inner)
-                yield from _accesses(each.otherwise, array, around)
+                exact = condition_text(each.condition)
+                other = (*around, f"not ({exact})") if exact else around
+                yield from _accesses(each.otherwise, array, other)
+            case tree.Assume():
+                known = implied_text(each.condition)
+                around = (*around, known) if known else around
 
 
 def _divided(subscript: Polynomial, by: str, whole: bool) -> tuple[Polynomial, Polynomial]:

@@ -21,7 +21,6 @@ from .functions import CFunction
 from .texts import keep_text
 
 if TYPE_CHECKING:
-    from ...language.externs import Extern
     from ..accesses import Summary
     from .files import File
 
@@ -120,7 +119,7 @@ def load(
     define: Mapping[str, object] | None = None,
     include: Sequence[str | os.PathLike[str]] = (),
     scop: Scop = "pragma",
-    externs: Mapping[str, Extern] | None = None,
+    externs: Mapping[str, Any] | None = None,
     math: Mathematics = "library",
 ) -> CModule:
     """Reads a C file::
@@ -134,7 +133,9 @@ def load(
         scop: what becomes a function. "pragma": what stands between ``#pragma scop`` and ``#pragma
             endscop``. "function": each function except `main`, translated when it is first named.
             "autodetect": each function that can be translated, or else the loops in it that can.
-        externs: functions without a body in the file, given by `tw.extern`: pure functions of numbers.
+        externs: functions that the file only declares: a ctypes function, a Numba ``cfunc``, a Python
+            callable; or what `tw.extern` makes. Those with arrays are blocks (docs/c.md, Functions from
+            elsewhere). They are sought in this process if they are not given.
         math: "library": `exp`, `pow` and their like are this library's (docs/math.md). "libm": they are
             the C library's, bit for bit, called element by element, which a GPU cannot.
 
@@ -277,23 +278,20 @@ def _folders(include: Sequence[str | os.PathLike[str]]) -> list[str]:
         raise ArgumentTypeError(f"include is a list of folders: {error}") from None
 
 
-def _externs(externs: Mapping[str, Extern] | None) -> dict[str, object]:
+def _externs(externs: Mapping[str, Any] | None) -> dict[str, object]:
     if externs is None:
         return {}
-    from ...language.externs import Extern
-
-    found: dict[str, object] = {}
     if not isinstance(externs, Mapping):
         raise ArgumentTypeError(
-            f"externs is a dictionary of what tw.extern makes, not {type(externs).__name__}"
+            f"externs is a dictionary of functions, not {type(externs).__name__}"
         )
     for name, each in externs.items():
-        if not isinstance(each, Extern):
+        if not callable(each):
             raise ArgumentTypeError(
-                f"externs[{name!r}] is what tw.extern makes, not {type(each).__name__}"
+                f"externs[{name!r}] is a function (of ctypes, Numba or Python) or what tw.extern makes, "
+                f"not {type(each).__name__}"
             )
-        found[name] = each
-    return found
+    return dict(externs)
 
 
 def _text(source: str | os.PathLike[str]) -> tuple[str, str]:

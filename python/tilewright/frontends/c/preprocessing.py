@@ -9,6 +9,8 @@ macro stands where the macro is named. GNU attributes are taken out, since they 
 from __future__ import annotations
 
 import bisect
+import copy
+import functools
 import io
 import itertools
 import linecache
@@ -16,7 +18,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pcpp.preprocessor import Action, OutputDirective, Preprocessor
 
@@ -54,6 +56,22 @@ HARMLESS = frozenset(
     "warn_unused_result access alloc_size assume_aligned fallthrough".split()
 )
 
+_WITH_LINE_ENDS = frozenset(("CPP_WS", "CPP_LINECONT", "CPP_STRING", "CPP_CHAR", "CPP_COMMENT1"))
+# Tokens that most of a text is made of: what pcpp's expressions say of them, asked first.
+_COMMON = re.compile(r"([ \t]+)|([A-Za-z_]\w*)(?![\w'])|([()\[\]{},;])")
+_COMMON_KINDS = ("", "CPP_WS", "CPP_ID", "")
+_BRACKETS = {
+    "(": "CPP_LPAREN",
+    ")": "CPP_RPAREN",
+    "[": "CPP_LBRACKET",
+    "]": "CPP_RBRACKET",
+    "{": "CPP_LCURLY",
+    "}": "CPP_RCURLY",
+    ",": "CPP_COMMA",
+    ";": "CPP_SEMICOLON",
+}
+_CONTINUED = re.compile(r"\\[ \t]*\n")
+_LINE_END = re.compile(r"(\n)")
 _PRAGMAS = {"scop", "endscop", "pencil"}
 _REFUSED_WORDS = {
     "asm": "assembler code",
@@ -67,6 +85,9 @@ _REFUSED_WORDS = {
     "_Generic": "a generic selection",
     "_Atomic": "an atomic type",
 }
+
+# Where a token stands: a place, or a file and how far from its beginning.
+_Place = Location | tuple[str, int]
 
 
 @dataclass
@@ -84,7 +105,8 @@ class Preprocessed:
     summaries: dict[str, tuple[str, Location]]
     files: list[tuple[str, str | None]] = field(default_factory=list)
     _columns: list[list[int]] = field(default_factory=list)
-    _places: list[list[Location]] = field(default_factory=list)
+    _places: list[list[_Place]] = field(default_factory=list)
+    _starts: dict[str, list[int]] = field(default_factory=dict)
     _first: Location = field(default_factory=lambda: Location("", 1, 1))
 
     def place(self, line: int, column: int) -> Location:
@@ -95,7 +117,27 @@ class Preprocessed:
         if line <= 0:
             return self._first
         at = bisect.bisect_right(self._columns[line - 1], column) - 1
-        return self._places[line - 1][max(at, 0)]
+        return _location(self._places[line - 1][max(at, 0)], self._starts)
+
+
+class _Lexeme:
+    """A token as pcpp wants it, which is copied quickly.
+
+    Attributes:
+        lexpos: where it stands in its file; -1 of what a macro is made of.
+    """
+
+    def __init__(self, kind: str, value: str, line: int, at: int, source: str) -> None:
+        self.type = kind
+        self.value = value
+        self.lineno = line
+        self.lexpos = at
+        self.source = source
+
+    def __copy__(self) -> _Lexeme:
+        made = _Lexeme.__new__(_Lexeme)
+        made.__dict__.update(self.__dict__)
+        return made
 
 
 class _Preprocessor(Preprocessor):  # type: ignore[misc]
@@ -103,22 +145,67 @@ class _Preprocessor(Preprocessor):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
+        self.line_directive = None
         self.files: dict[str, str | None] = {}
+        self.starts: dict[str, list[int]] = {}  # of the lines of each file
+
+    def fresh(self) -> _Preprocessor:
+        """One for another file, with the macros that are defined: pcpp takes long to make one."""
+        made = copy.copy(self)
+        made.lexer = self.lexer.clone()
+        made.macros, made.files, made.starts = dict(self.macros), {}, {}
+        made.path, made.temp_path, made.rewrite_paths = [], [], []  # places: as paths were opened
+        made.include_once, made.include_times = {}, []
+        return made
 
     def group_lines(self, text: str, source: str) -> Iterator[list[Any]]:
-        starts = [0]
-        for row in text.splitlines():
-            starts.append(starts[-1] + len(row.rstrip()) + 1)
-        for tokens in super().group_lines(text, source):
-            for token in tokens:
-                line = bisect.bisect_right(starts, token.lexpos)
-                token.place = Location(source, line, token.lexpos - starts[line - 1] + 1)
+        """The tokens line by line, as pcpp's own function gives them, by its expressions."""
+        ((expression, kinds),) = self.lexer.lexre
+        rows = [row.rstrip() for row in text.splitlines()]
+        starts = self.starts[source] = [0]
+        for row in rows:
+            starts.append(starts[-1] + len(row) + 1)
+        text = "\n".join(rows)
+        match, common = expression.match, _COMMON.match
+        at, end, line = 0, len(text), 1
+        tokens: list[Any] = []
+        while at < end:
+            found = common(text, at)
+            if found is not None:
+                value = found[0]
+                kind = _COMMON_KINDS[found.lastindex] or _BRACKETS[value]  # type: ignore[index]
+                tokens.append(_Lexeme(kind, value, line, at, source))
+                at = found.end()
+                continue
+            found = match(text, at)
+            if found is None:  # a letter that C does not have is a token of its own
+                token = _Lexeme(text[at], text[at], line, at, source)
+                tokens.append(token)
+                at += 1
+                continue
+            kind, value = kinds[found.lastindex][1], found[0]
+            token = _Lexeme(kind, value, line, at, source)
+            tokens.append(token)
+            at = found.end()
+            if kind in _WITH_LINE_ENDS and "\n" in value:
+                line += value.count("\n")
+                if value == "\n":
+                    yield tokens
+                    tokens = []
+                elif kind == "CPP_LINECONT":
+                    token.value = value[1:-1]
+                elif kind == "CPP_STRING":
+                    token.value = _CONTINUED.sub("", value)
+        if tokens:
+            last = copy.copy(tokens[-1])
+            last.type, last.value = self.t_NEWLINE, "\n"
+            tokens.append(last)
             yield tokens
 
     def define(self, tokens: Any) -> None:
         if not isinstance(tokens, str):
             for token in tokens:
-                token.place = None  # it stands where the macro is named
+                token.lexpos = -1  # it stands where the macro is named
         super().define(tokens)
 
     def on_file_open(self, system: bool, path: str) -> io.StringIO:
@@ -160,6 +247,15 @@ class _Preprocessor(Preprocessor):  # type: ignore[misc]
         return True
 
 
+@functools.cache
+def _predefined() -> _Preprocessor:
+    """What each run begins with."""
+    made = _Preprocessor()
+    for key, value in PREDEFINED.items():
+        made.define(f"{key} {value}")
+    return made
+
+
 def _line_place(file: str, line: int) -> Location:
     """The first letter of a line."""
     text = source_line(Location(file, line, 1))
@@ -180,13 +276,10 @@ def preprocess(
     Raises:
         TranslationError: for what the preprocessor refuses.
     """
-    run = _Preprocessor()
-    run.line_directive = None
-    for key, value in {**PREDEFINED, **define}.items():
+    run = _predefined().fresh()
+    for key, value in define.items():
         run.define(f"{key} {value}")
-    for folder in [*include, HEADERS]:
-        run.add_path(folder)
-    run.rewrite_paths = []  # places have the paths that were opened
+    run.path = [*include, HEADERS]
     folder = os.path.dirname(os.path.abspath(name)) if os.path.exists(name) else ""
     run.temp_path.insert(0, folder or os.getcwd())
     try:
@@ -199,37 +292,51 @@ def preprocess(
         last = run.lastdirective
         here = _line_place(last.source, last.lineno) if last else Location(name, 1, 1)
         refuse(here, f"the preprocessor cannot read this directive ({error or 'it is incomplete'})")
-    written = _written(_located(tokens, Location(name, 1, 1)), Location(name, 1, 1))
+    written = _written(_located(run, tokens, Location(name, 1, 1)), Location(name, 1, 1))
     written.files = list(run.files.items())
     return written
 
 
-@dataclass
-class _Token:
+class _Token(NamedTuple):
     value: str
     kind: str
-    place: Location
+    at: _Place
+    starts: dict[str, list[int]]
+    is_blank: bool
 
     @property
-    def is_blank(self) -> bool:
-        return self.kind in ("CPP_WS", "CPP_LINECONT") or not self.value.strip()
+    def place(self) -> Location:
+        """Where it stands."""
+        return _location(self.at, self.starts)
 
 
-def _located(tokens: Sequence[Any], first: Location) -> list[_Token]:
+def _location(at: _Place, starts: dict[str, list[int]]) -> Location:
+    if isinstance(at, Location):
+        return at
+    file, position = at
+    rows = starts[file]
+    line = bisect.bisect_right(rows, position)
+    return Location(file, line, position - rows[line - 1] + 1)
+
+
+def _located(run: _Preprocessor, tokens: Sequence[Any], first: Location) -> list[_Token]:
     """The tokens with their places; what macros made stands at their names."""
     found: list[_Token] = []
-    last = first
+    last: _Place = first
+    starts = run.starts
     for token in tokens:
-        place = getattr(token, "place", None)
-        if place is None:
-            place = _invocation(token, last)
         kind = token.type
         value = " " if kind == "CPP_LINECONT" else str(token.value)
         if kind == "CPP_WS" and "\n" not in value:
             value = " "
-        found.append(_Token(value, kind, place))
-        if not found[-1].is_blank:
-            last = place
+        if kind in ("CPP_WS", "CPP_LINECONT") or not value.strip():
+            found.append(_Token(value, kind, last, starts, True))
+            continue
+        if type(token) is _Lexeme and token.lexpos >= 0:
+            last = token.source, token.lexpos
+        else:  # made by a macro, or by the preprocessor
+            last = _invocation(token, _location(last, starts))
+        found.append(_Token(value, kind, last, starts, False))
     return found
 
 
@@ -248,10 +355,10 @@ def _invocation(token: Any, last: Location) -> Location:
 
 def _written(tokens: list[_Token], first: Location) -> Preprocessed:
     """The text of the tokens, without attributes."""
-    result = Preprocessed("", {}, _first=first)
+    result = Preprocessed("", {}, _first=first, _starts=tokens[0].starts if tokens else {})
     pieces: list[str] = []
     columns: list[int] = []
-    places: list[Location] = []
+    places: list[_Place] = []
     column = 1
     at = 0
     while at < len(tokens):
@@ -267,8 +374,8 @@ def _written(tokens: list[_Token], first: Location) -> Preprocessed:
             )
         if not token.is_blank:
             columns.append(column)
-            places.append(token.place)
-        for part in re.split(r"(\n)", token.value):
+            places.append(token.at)
+        for part in _LINE_END.split(token.value) if "\n" in token.value else (token.value,):
             pieces.append(part)
             if part == "\n":
                 result._columns.append(columns)

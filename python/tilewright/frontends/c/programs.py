@@ -45,8 +45,9 @@ from .pointers import moved_pointers
 from .refusals import refuse
 from .renaming import renamed_pointers
 from .scopes import FunctionName, Known, PointerVariable, Scope, Storage, TypeName
-from .scops import Region
+from .scops import Region, functions_of
 from .state import Frame, fields_of, is_static
+from .summarised import argument_accesses
 from .values import Address, Place, Value, as_index, converted, integer
 
 __all__ = ["Argument", "Translated", "check_file", "translate"]
@@ -143,7 +144,7 @@ class _Translation(Inlining):
                 case c_ast.Decl() if node.name is None:
                     self.declare_type(node)
                 case c_ast.Decl() if isinstance(node.type, c_ast.FuncDecl):
-                    self.scope.names.setdefault(node.name, FunctionName(node.name))
+                    self.scope.names.setdefault(node.name, FunctionName(node.name, node.type))
                 case c_ast.Decl():
                     self._declare_global(node, node.name in everywhere)
                 case c_ast.StaticAssert():
@@ -170,6 +171,17 @@ class _Translation(Inlining):
         self.globals[node.name] = storage
         self.scope.names[node.name] = storage
         self.names.discard(node.name)
+
+    def summarised(self, name: str) -> list[tuple[bool, bool, bool]] | None:
+        described = self.file.source.summaries.get(name)
+        if described is None:
+            return None
+        function = self.file.functions[described[0]]
+        region = next(each for each in functions_of(self.file) if each.name == described[0])
+        made = translate(self.file, region, self.externs, True, summarising=True)
+        arrays = {each.name: each.arrays.get((), "") for each in made.arguments}
+        names = [arrays.get(each.name, "") for each in parameters_of(function)]
+        return argument_accesses(made.program, names)
 
     # Programs -----------------------------------------------------------------------------------
 
@@ -554,6 +566,8 @@ def _used_arrays(statements: tuple[Statement, ...], state: _Translation) -> set[
     for statement in tree.walk(statements):
         if isinstance(statement, tree.Assign):
             found.add(statement.target.array)
+        if isinstance(statement, tree.Block):
+            found |= {*statement.reads, *statement.writes}
         for expression in tree.expressions_of(statement):
             found |= {read.array for read in tree.reads_of(expression)}
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..tree import Location
 from .c_types import CType, Pointer
@@ -62,9 +63,11 @@ class PointerVariable:
 
 @dataclass(frozen=True)
 class FunctionName:
-    """A function that is declared or defined in the file."""
+    """A function that is declared or defined in the file; `declaration` is the prototype of one that is
+    declared only."""
 
     name: str
+    declaration: Any = None
 
 
 @dataclass(frozen=True)

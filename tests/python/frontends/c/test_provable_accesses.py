@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_oracle import compiled, run_c, schedule
+from c_oracle import assert_same_bits, check_text, compiled, copies, run_c, schedule
 
 import tilewright as tw
+from tilewright.frontends.scan import scan
 
 PROGRAMS: dict[str, str] = {
     "chosen by an affine condition": """
@@ -124,3 +125,67 @@ def test_loops_over_all_elements_are_loops_over_rows() -> None:
     assert "t[i0, i1]" in str(f.loops) and "while" not in str(f.loops)
     with pytest.raises(tw.ArgumentError):
         f(-1, -1, np.ones(1), np.ones(1))
+
+
+def test_choices_by_counters_of_loops_that_data_end() -> None:
+    """`k == 0 ? ... : e[k - 1]` reads no element before the first, however often the loop runs."""
+    text = """void f(int n, const int c[n], const int e[n][2], int out[n]) {
+      for (int l = 0; l < n; l++)
+        for (int k = 0; k < c[l] && k < 3; k++) { int p = k == 0 ? l : e[l][k - 1]; out[l] += p * (k + 1); } }
+    """
+    draw = np.random.default_rng(4)
+    given = (
+        4,
+        np.array([0, 1, 3, 9], np.int32),
+        draw.integers(-9, 9, (4, 2)).astype(np.int32),
+        np.ones(4, np.int32),
+    )
+    theirs = check_text(text, given)
+    function = tw.c.load(text, scop="function").f
+    ours = copies(given)
+    function(*ours)
+    assert_same_bits(ours[3], theirs[3], "out")
+
+
+def test_rows_where_conditions_exclude_the_rest() -> None:
+    """What an else branch and an assumption say keeps subscripts in their rows."""
+    text = """void f(int n, int m, float *restrict out, const float *restrict in) {
+      __pencil_assume(m > 1);
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) {
+          float d;
+          if (i == 0 && j == 0) d = in[1];
+          else if (i == 0) d = in[j - 1];
+          else if (j == 0) d = in[(i - 1) * m];
+          else d = in[(i - 1) * m + j] - in[i * m + j - 1];
+          out[i * m + j] = in[i * m + j] + d; } }
+    """
+    draw = np.random.default_rng(5)
+    given = (4, 5, np.zeros(20, np.float32), draw.standard_normal(20).astype(np.float32))
+    theirs = check_text(text, given)
+    function = tw.c.load(text, scop="function").f
+    assert [len(function.program.arrays[name].shape) for name in ("in", "out")] == [2, 2]
+    ours = copies(given)
+    function(*ours)
+    assert_same_bits(ours[2], theirs[2], "out")
+
+
+def test_choices_among_sizes_are_one_condition() -> None:
+    """Conjunctions of choices are multiplied out each time that they are read."""
+    text = """void f(int n, int m, int l, double A[8][9], double B[9][10], double C[8][10]) {
+      for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)
+        for (int k = 0; k < l; k++) A[i][k] += B[k][j] * C[i][j]; }
+    """
+    program = tw.c.load(text, scop="function").f.program
+    choices = [each for each in program.context if "|" in str(each)]
+    assert len(choices) > 1
+    scanned = scan(program)
+    assert len([said for said, _ in scanned.context if " or " in said]) == 1
+    assert all(any(each is one for one in scanned.joined) for each in choices)
+    function = tw.c.load(text, scop="function").f
+    arrays = [np.ones((8, 9)), np.ones((9, 10)), np.ones((8, 10))]
+    function(100, 0, 3, *arrays)  # no iteration leaves an array
+    function(8, 10, 9, *arrays)
+    assert (arrays[0] == 11).all()
+    with pytest.raises(tw.ArgumentError, match="n = 9"):
+        function(9, 10, 9, *arrays)

@@ -21,14 +21,32 @@ def test_what_numpy_raises_is_raised_by_the_call():
         inverse(np.zeros((3, 3)))
 
 
-def test_it_is_called_for_every_iteration_or_refused():
+def test_it_is_called_where_a_condition_holds():
     @tw.jit
-    def sometimes(A):
-        if A[0, 0] > 0:
+    def sometimes(A, k):
+        for i in range(0, k, 2):
+            if A[0, 0] > i:
+                A[:] = np.linalg.inv(A)
+                A[0, 0] += 3
+
+    for first, k in ((0.0, 3), (4.0, 3), (4.0, 5), (-1.0, 2)):
+        found, wanted = np.array([[first, 0], [1, 2]]), np.array([[first, 0], [1, 2]])
+        sometimes(found, k)
+        for i in range(0, k, 2):
+            if wanted[0, 0] > i:
+                wanted = np.linalg.inv(wanted)
+                wanted[0, 0] += 3
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_it_is_refused_in_loops_that_data_end():
+    @tw.jit
+    def again(A):
+        while A[0, 0] > 1:
             A[:] = np.linalg.inv(A)
 
-    with pytest.raises(tw.TranslationError, match="inv is called only if"):
-        sometimes(np.eye(3))
+    with pytest.raises(tw.TranslationError, match="inv is called in a loop that data end"):
+        again(np.eye(3))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 #ifndef _UNISTD_H
 #define _UNISTD_H
+/* Functions of the C library are known by their names. */
 #include <stddef.h>
-unsigned int sleep(unsigned int seconds);
 #endif

@@ -258,6 +258,8 @@ REPLICATED = [
     ([["B", "inline", []], ["B", "parallelize", ["i"]]], None),
     ([["T", "compute_at", ["S", "i"]]], None),
     ([["B", "compute_at", ["T", "i"]]], None),
+    # Which memory it is changes no verdict.
+    ([["S", "compute_at", ["T", "i"]], ["S", "store_at", ["T", "i", "stack", 1]]], True),
     ([["B", "store_at", ["S", "i"]]], None),
     ([["B", "compute_at", ["S", "i"]], ["B", "store_at", ["S", "k"]]], None),
     ([["B", "compute_at", ["S", "i"]], ["S", "inline", []]], True),

@@ -276,11 +276,18 @@ MUTATIONS = [
         "(!forward && !is_empty(by_order.larger))",
         "(forward && !is_empty(by_order.larger))",
     ),
+    # This one only makes questions of what had answers: no verdict shows it.
     Mutation(
-        "with new tags nothing matters but the first new loop's own iterations",
+        "with new tags, times that differ further out matter as well",
         ORDER,
         "pairs = by_order.equal; } else { pairs = with_equal_loops(pairs, one, other); }",
         "}",
+    ),
+    Mutation(
+        "with new tags only the first new loop matters",
+        ORDER,
+        "pairs = by_order.equal; } else { pairs = with_equal_loops(pairs, one, other); }",
+        "return false; } else { pairs = with_equal_loops(pairs, one, other); }",
     ),
     Mutation(
         "with new tags the writes among each other are forgotten",

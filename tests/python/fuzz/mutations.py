@@ -26,6 +26,7 @@ from fuzz.broken_joins import JOINS
 from fuzz.broken_windows import WINDOWS
 from fuzz.data_mutations import DATA_MUTATIONS
 from fuzz.fold_mutations import FOLD_MUTATIONS
+from fuzz.view_mutations import VIEW_MUTATIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
@@ -434,32 +435,8 @@ MUTATIONS = [
         "if (read.producer->name == question_.computation) {",
         "if (read.producer == sink.computation) {",
     ),
-    Mutation(
-        "what an output shows need not stay",
-        CHECKER,
-        "for (const Program::View &view : program_.views) { if (!violation_) {",
-        "for (const Program::View &view : program_.views) { if (false) {",
-    ),
-    Mutation(
-        "an output in the buffer of what it shows needs no copy",
-        "cpp/mapping/program_views.cpp",
-        "if (!checked(known(here).is_subset(known(there)), doing)) {",
-        "if (checked(known(here).is_disjoint(known(there)), doing)) {",
-    ),
-    Mutation(
-        "what an output shows of an input may be overwritten",
-        "cpp/mapping/program_views.cpp",
-        "if (view.producer->is_input && is_overwritten(view)) {",
-        "if (false) {",
-    ),
-    Mutation(
-        "a view is its last piece",
-        "cpp/algorithm/views.cpp",
-        "for (size_t p = view.pieces.size() - 1; p-- > 0;) {",
-        "for (size_t p = 0; p-- > 0;) {",
-    ),
 ]
-MUTATIONS += [Mutation(*one) for one in DATA_MUTATIONS + FOLD_MUTATIONS + JOINS]
+MUTATIONS += [Mutation(*one) for one in VIEW_MUTATIONS + DATA_MUTATIONS + FOLD_MUTATIONS + JOINS]
 
 
 def pattern(text: str) -> re.Pattern[str]:

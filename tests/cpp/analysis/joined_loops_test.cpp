@@ -26,11 +26,14 @@ TEST(JoinedLoops, LanesOfAStripAreNotOrdered) {
   EXPECT_FALSE(find_violation(build_program(independent.with(lanes("C")))));
 }
 
-TEST(JoinedLoops, LanesOfAStripAreAChange) {
-  const Mapping recurrence = joined(seidel(), "A");
-  const auto before = require_legal(build_program(recurrence), nullptr);
-  const Command given = lanes("A");
-  const Program program = build_program(recurrence.with(given));
+TEST(JoinedLoops, LanesOfAStripThatIsThereAreAChange) {
+  const Mapping strips = joined(seidel(), "A")
+                             .with(command("A", "split",
+                                           {std::string("both"), std::int64_t(4), std::string("b"),
+                                            std::string("l")}));
+  const auto before = require_legal(build_program(strips), nullptr);
+  const Command given = command("A", "vectorize", {std::string("l")});
+  const Program program = build_program(strips.with(given));
   for (const Statement &statement : program.statements) {
     EXPECT_FALSE(Unchanged(program, before.get()).statement(statement)) << statement.name;
   }

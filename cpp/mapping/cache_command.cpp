@@ -293,9 +293,10 @@ void cache_writes(MappingState &state, const Command &command, CacheArguments gi
   const std::string &name = command.computation;
   const size_t level = find_loop(state.time_space.at(name), given.loop, command);
   require_own_loops(state, command, level);
-  const Computation before = **state.function->find(name);
-  const auto rank = static_cast<unsigned>(before.rank());
-  const auto reduced = static_cast<unsigned>(instance_space(before).reduced);
+  // Itself, not a copy, which would not be what reads of it read. It outlives the function.
+  const ComputationPtr before = *state.function->find(name);
+  const auto rank = static_cast<unsigned>(before->rank());
+  const auto reduced = static_cast<unsigned>(instance_space(*before).reduced);
   std::vector<size_t> outside; // loops over reduced iterators outside of the local computation
   for (size_t d = 0; d <= level; ++d) {
     if (reduced > 0 && involves(state.time_space.at(name).dimensions[d], rank, reduced)) {
@@ -315,7 +316,7 @@ void cache_writes(MappingState &state, const Command &command, CacheArguments gi
     const InstanceSpace instances = instance_space(local);
     const TimeSpaceMap loops = state.time_space.at(name);
     state.time_space[given.name] = same_loops(loops, instances.domain);
-    state.time_space[name] = copying_loops(loops, before, reduced);
+    state.time_space[name] = copying_loops(loops, *before, reduced);
     state.storage[given.name] = Storage::identity(local);
     state.order.insert(std::find(state.order.begin(), state.order.end(), name), given.name);
     if (instances.reduced > reduced) {

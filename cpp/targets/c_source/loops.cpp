@@ -121,12 +121,15 @@ void CStatements::open_loop(const For &loop, const std::pair<std::string, std::s
 }
 
 /// The legality of a vector loop says that its iterations may run in any order, but for sums into
-/// one element, which C would take for the same promise.
+/// one element, which C would take for the same promise. Lanes start no threads: OpenMP has no
+/// parallel loop in a loop of lanes.
 bool CStatements::is_simd(const For &loop) const {
   bool may = true;
   std::set<std::int64_t> own;
   visit_statements(loop.body(), [&](const LoopStatement &inner) {
-    if (const auto *local = as<DeclareLocal>(inner)) {
+    if (const auto *nested = as<For>(inner)) {
+      may = may && nested->loop != LoopKind::Parallel;
+    } else if (const auto *local = as<DeclareLocal>(inner)) {
       own.insert(local->id);
     } else if (const auto *assigned = as<AssignLocal>(inner)) {
       may = may && own.contains(assigned->id);

@@ -119,6 +119,17 @@ TEST(CSource, VectorLoopsThatSumUpStayPlain) {
   EXPECT_THAT(definition_of(rows.kernel), Not(HasSubstr("omp simd")));
 }
 
+TEST(CSource, LanesStartNoThreads) {
+  Rows rows(Float32);
+  rows.kernel.body =
+      rows.over_i(rows.over_j(rows.into_y(f32(1)), LoopKind::Parallel), LoopKind::Vector);
+  EXPECT_THAT(definition_of(rows.kernel), Not(HasSubstr("omp simd")));
+  EXPECT_THAT(definition_of(rows.kernel), HasSubstr("#pragma omp parallel for"));
+  rows.kernel.body =
+      rows.over_i(rows.over_j(rows.into_y(f32(1)), LoopKind::Vector, 4), LoopKind::Parallel);
+  EXPECT_THAT(definition_of(rows.kernel), HasSubstr("omp simd"));
+}
+
 TEST(CSource, IntegersWrapAndIndicesNeedNot) {
   Rows rows(Int32);
   rows.kernel.body = rows.over_i(rows.over_j(

@@ -212,6 +212,16 @@ def test_schedules_of_a_product(name, tmp_path):
     check(f, tmp_path, COMPILERS, ("-fopenmp",), **given)
 
 
+@pytest.mark.parametrize("inner", ["parallelize", "vectorize", "unroll"])
+def test_loops_within_lanes(inner, tmp_path):
+    x = tw.input("x", [N, M], tw.float32)
+    y = tw.computation("y", {i: N, j: M}, x[i, j] * 2 + i)
+    f = tw.function("within_lanes", outputs=[y], default_schedule=False)
+    getattr(y.vectorize(i, 4), inner)(j, *([] if inner == "parallelize" else [2]))
+    x_values = np.random.default_rng(1).standard_normal((7, 5)).astype(np.float32)
+    check(f, tmp_path, COMPILERS, ("-fopenmp",), x=x_values)
+
+
 def test_parts_of_a_sum(tmp_path):
     x = tw.input("x", [N], tw.float64)
     S = tw.computation("S", {}, tw.sum(x[k], over={k: N}))

@@ -80,6 +80,12 @@ def nonnegative_parameters(function: tw.Function) -> set[str]:
     return set(re.findall(r"(\w+) >= 0", context[0])) if context else set()
 
 
+def sizes_of_witness(error: Any) -> tuple[int, ...]:
+    """The sizes at which a refusal shows its example; 3 where it does not say."""
+    known = dict(re.findall(r"(\w+) = (-?\d+)", error.parameters or ""))
+    return tuple(int(known.get(axis, 3)) for axis in AXES)
+
+
 class Runner:
     """Runs one case and counts what happened."""
 
@@ -303,7 +309,7 @@ class Runner:
             self.count(f"refused: {kind_of(command)}")
             if after is not None:
                 self.confirm(error, after, attempted)
-            elif not self.also_turned_round(command):
+            elif not self.also_turned_round(error, command):
                 text = f"{command} makes no sense, yet only its legality was refused"
                 raise Failure("accepted", text, attempted) from error
             return
@@ -344,11 +350,7 @@ class Runner:
 
     def confirm(self, error: Any, model: Model, attempted: list[Command]) -> None:
         """The library says illegal: there is a violation at its witness, or at some small sizes."""
-        known = {
-            name: int(value)
-            for name, value in re.findall(r"(\w+) = (-?\d+)", error.parameters or "")
-        }
-        witness = tuple(known.get(axis, 3) for axis in AXES)
+        witness = sizes_of_witness(error)
         tried = 0
         too_large = False
         searched = map(model.at, [witness, *self.case["sizes"], *SEARCHED])
@@ -377,13 +379,14 @@ class Runner:
             attempted,
         )
 
-    def also_turned_round(self, command: Command) -> bool:
+    def also_turned_round(self, error: Any, command: Command) -> bool:
         """Whether what makes no sense is illegal as well, so that either may be said: partial results out of order."""
+        witness = sizes_of_witness(error)
         try:
             model = self.model.after(command, whole=False)
         except Refused:
             return False
-        every = map(model.at, [*self.case["sizes"], *SEARCHED])
+        every = map(model.at, [witness, *self.case["sizes"], *SEARCHED])
         return any(turned_round(model, dict(zip(AXES, sizes, strict=True))) for sizes in every)
 
     # ---- values ----

@@ -252,6 +252,8 @@ class EquationCommands(OrderCommands):
         else:
             local = {**self.computations[c], "name": name}
             self._add(local, c, list(nest.loops), self.types[c])
+            if not summed and self.reduced[name]:
+                self._missing_loops(name)  # it read its own values, which are another's now
             index = [[0, {i: 1}] for i in own]
             self.computations[c] = {**local, "name": c, "pieces": [[None, ["read", name, index]]]}
             self._find_instances(c)

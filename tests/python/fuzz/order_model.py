@@ -142,7 +142,8 @@ class OrderCommands(MappingState):
         self.placements.append(Placement(c, reader, shared, True, True))
         self.allocations.pop(c, None)
 
-    def _store_at(self, c: str, reader: str, loop: str) -> None:
+    def _store_at(self, c: str, reader: str, loop: str, memory: str = "auto", pad: int = 0) -> None:
+        """Which memory it is, and how far apart its rows are, changes nothing that is judged."""
         placement = self.placement(c)
         if placement is None or not placement.inside or placement.other != reader:
             raise Refused("not computed there")
@@ -152,7 +153,7 @@ class OrderCommands(MappingState):
         self.storage[c] = (c, [[0, {n: 1}] for n in self.own(c)])
         self.allocations[c] = (reader, levels)
 
-    def _private(self, c: str, loop: str) -> None:
+    def _private(self, c: str, loop: str, memory: str = "auto") -> None:
         placement = self.placement(c)
         if c in self.outputs or (placement is not None and placement.inside):
             raise Refused("an output, or computed in its reader")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import fuzz.run
 import tilewright as tw
 from compiled_c import COMPILERS
 from fuzz import mutations
@@ -48,6 +49,17 @@ def child() -> Iterator[Child]:
 def test_verdicts_and_values(child: Child, seed: int) -> None:
     outcome = child.ask(f"test:{seed}")
     assert "statistics" in outcome, f"scripts/fuzz --seed test --case {seed}: {outcome['message']}"
+
+
+def test_a_case_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what it has used of the processor: a busy machine makes no case late."""
+    late = Child(compiled=False)
+    assert "statistics" in late.ask("test:1")
+    monkeypatch.setattr(fuzz.run, "CASE_SECONDS", 0.0)
+    assert late.ask("test:2")["kind"] == "hang"
+    monkeypatch.undo()
+    assert "statistics" in late.ask("test:3")  # by another process
+    late.stop()
 
 
 def test_cases_are_neither_all_legal_nor_all_refused(child: Child) -> None:
@@ -258,6 +270,8 @@ REPLICATED = [
     ([["B", "inline", []], ["B", "parallelize", ["i"]]], None),
     ([["T", "compute_at", ["S", "i"]]], None),
     ([["B", "compute_at", ["T", "i"]]], None),
+    # Which memory it is changes no verdict.
+    ([["S", "compute_at", ["T", "i"]], ["S", "store_at", ["T", "i", "stack", 1]]], True),
     ([["B", "store_at", ["S", "i"]]], None),
     ([["B", "compute_at", ["S", "i"]], ["B", "store_at", ["S", "k"]]], None),
     ([["B", "compute_at", ["S", "i"]], ["S", "inline", []]], True),

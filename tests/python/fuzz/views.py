@@ -40,9 +40,28 @@ def with_elements(view: dict[str, Any]) -> dict[str, Any]:
     return {**view, "pieces": pieces or view["pieces"][:1]}
 
 
-def _has_elements(view: dict[str, Any], condition: Any) -> bool:
+def with_branches_that_show(view: dict[str, Any]) -> dict[str, Any]:
+    """The view, which reads other views, without branches in which none of its elements is, whatever the sizes are."""
+
+    def chosen(value: list[Any], conditions: list[Any]) -> list[Any]:
+        if value[0] != "select":
+            return value
+        _, condition, first, second = value
+        if any(is_computed(c) for c in condition):
+            return value
+        here, there = [*conditions, ["all", condition]], [*conditions, ["not", condition]]
+        if not _has_elements(view, *here):
+            return chosen(second, conditions)
+        if not _has_elements(view, *there):
+            return chosen(first, conditions)
+        return ["select", condition, chosen(first, here), chosen(second, there)]
+
+    return {**view, "pieces": [[c, chosen(value, [c])] for c, value in view["pieces"]]}
+
+
+def _has_elements(view: dict[str, Any], *conditions: Any) -> bool:
     return any(
-        holds(condition, env)
+        all(holds(condition, env) for condition in conditions)
         for sizes in (*itertools.product(range(6), repeat=3), *itertools.product((7, 9), repeat=3))
         for env in points(
             view["iterators"], view["ranges"], view["where"], dict(zip(AXES, sizes, strict=True))
@@ -94,7 +113,8 @@ def read_through(
         for reader, one in result.items():
             if reader != name:
                 pieces = [[c, replaced(value, change)] for c, value in one["pieces"]]
-                result[reader] = {**one, "pieces": pieces}
+                read = {**one, "pieces": pieces}
+                result[reader] = with_branches_that_show(read) if one.get("view") else read
         if name not in outputs:
             del result[name]
     return result

@@ -238,6 +238,37 @@ def test_a_recurrence_between_iterations_of_the_loop():
     check(program, *SIZES)
 
 
+def sums_of_own_values() -> Program:
+    """X[i] = x[i] + sum(X[k] * x[k] for k < i)."""
+    n = tw.param("N")
+    x = tw.input("x", [n], tw.int64)
+    c = tw.computation(
+        "X", {i: n}, lambda c: x[i] + tw.sum(c[k] * x[k], over={k: i}), dtype=tw.int64
+    )
+
+    def numpy(x: np.ndarray) -> np.ndarray:
+        found = x.copy()
+        for at in range(x.size):
+            found[at] += found[:at] @ x[:at]
+        return found
+
+    return Program(
+        tw.function("f", outputs=[c]), lambda n, _: (np.arange(n, dtype=np.int64) % 5 - 2,), numpy
+    )
+
+
+def test_a_sum_of_own_values():
+    program = sums_of_own_values()
+    local = program.function["X"].cache("X", i)
+    assert local.loops == ("k",)
+    assert "X_local[0] = X_local[0] + X[k] * x[k]" in loops(program)
+    check(program, *SIZES)
+    program = sums_of_own_values()
+    with pytest.raises(tw.ScheduleError, match="not a reduction scheduled by its body"):
+        program.function["X"].rfactor(i)
+    check(program, *SIZES)
+
+
 def test_a_recurrence_inside_one_iteration_is_illegal():
     program = prefix()
     program.function["C"].split(i, 4)

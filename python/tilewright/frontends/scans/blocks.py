@@ -21,7 +21,7 @@ from ..alpha.layer_one import condition_of, declaration_of, expression_of, isl_d
 from ..alpha.linear import Floor, Linear
 from ..alpha.presburger import Constraint
 from ..alpha.spaces import bounds
-from .recurrences import Combine, Member, Recurrence, State, producers_of, recurrence_of
+from .recurrences import Combine, Member, Recurrence, State, arrays_of, producers_of, recurrence_of
 from .summaries import summary_of
 
 __all__ = ["scan_blocks"]
@@ -30,8 +30,7 @@ __all__ = ["scan_blocks"]
 _GROUP = 1 << 19
 #: Groups of fewer blocks would leave threads without work.
 _LEAST_GROUP = 8
-#: What each step waits for is the step before it, so a thread takes so many blocks of a recurrence at
-#: once, each with a chain of its own (more would not fit into the registers), and of a fold in vectors.
+#: Each step waits for the one before it, so a thread takes so many blocks at once, those of folds in lanes.
 _CHAINS = 4
 _LANES = 8
 #: Groups of fewer blocks are left to the threads one by one.
@@ -80,32 +79,6 @@ def scan_blocks(
             f"{longest} values; got {count}"
         )
     return _Rewrite(function, arrays, found, count).function()
-
-
-def arrays_of(function: tw.Function) -> dict[str, _core.Computation]:
-    """All inputs and computations of a function by name, views among them, what is read first."""
-    found: dict[str, _core.Computation] = {}
-    seen: set[str] = set()
-
-    def visit(start: _core.Computation) -> None:
-        pending: list[tuple[_core.Computation, bool]] = [(start, False)]
-        while pending:
-            computation, is_done = pending.pop()
-            if is_done:
-                found[computation.name] = computation
-                continue
-            if computation.name in seen:
-                continue
-            seen.add(computation.name)
-            pending.append((computation, True))
-            for _, value in computation.pieces:
-                for node in value.nodes():
-                    if node.producer is not None and node.producer.name not in seen:
-                        pending.append((node.producer, False))
-
-    for name in (*function.inputs, *function.computations, *function.outputs):
-        visit(function._array(name))
-    return found
 
 
 def _require_exact(found: Recurrence, name: str, reassociate: bool) -> None:
@@ -552,8 +525,7 @@ class _Rewrite:
             made[members[0]].parallelize(outer)
 
     def total_in_lanes(self, total: tw.ComputationHandle, block: str) -> None:
-        """One block in lanes that sum up beside each other; of a fold, whose terms are taken in order,
-        a block in each lane."""
+        """One block in lanes; of a fold, whose terms are taken in order, a block in each lane."""
         if self.along not in total.loops:
             return  # a further number of a fold, which the first one's loops compute
         if total.name in self.reductions:

@@ -312,15 +312,20 @@ void bind_schedule(FunctionClass &type) {
       .def("_commands", reading([](const KernelFunction &self) {
              return from_schedule({self.scheduled().commands()});
            }))
-      .def("_default_commands", reading([](const KernelFunction &self) {
-             // What was given comes first.
-             Schedule schedule = self.mapping_that_runs().schedule();
-             const size_t given = self.mapping().schedule().commands.size();
-             schedule.commands.erase(schedule.commands.begin(),
-                                     schedule.commands.begin() +
-                                         static_cast<std::ptrdiff_t>(given));
-             return from_schedule(schedule);
-           }))
+      .def(
+          "_default_commands",
+          [](const KernelFunction &self, const std::map<std::string, std::int64_t> &sizes) {
+            return reading([&](const KernelFunction &read) {
+              // What was given comes first.
+              Schedule schedule = read.mapping_that_runs(sizes).schedule();
+              const size_t given = read.mapping().schedule().commands.size();
+              schedule.commands.erase(schedule.commands.begin(),
+                                      schedule.commands.begin() +
+                                          static_cast<std::ptrdiff_t>(given));
+              return from_schedule(schedule);
+            })(self);
+          },
+          py::arg("sizes") = std::map<std::string, std::int64_t>())
       .def("_require_legal", &KernelFunction::require_checked);
 }
 

@@ -19,9 +19,8 @@ constexpr std::int64_t most_apart = 4;
 constexpr std::int64_t max_unrolled_terms = 16;
 /// Rows of a block of a transposition: of both arrays, a block touches few pages.
 constexpr std::int64_t transposed_rows = 32;
-/// Work that plain loops do sooner than a register tile (a product of 6 x 6) and than a loop whose
-/// border needs code of its own (a stencil of 32 x 32).
-constexpr std::int64_t little_for_tiles = 1'500;
+/// Work that plain loops do sooner than a loop whose border needs code of its own (a stencil of
+/// 32 x 32).
 constexpr std::int64_t little_for_borders = 10'000;
 /// The same where columns are summed (6 x 6).
 constexpr std::int64_t little_for_columns = 150;
@@ -31,13 +30,13 @@ constexpr std::int64_t block_columns = 1024;
 /// memory busy, and what the rows share is loaded once for all of them.
 constexpr std::int64_t wide_streams = 8;
 constexpr std::int64_t narrow_streams = 4;
-/// Vectors of partial states that a fold has side by side, so that none waits for the one before.
-constexpr std::int64_t fold_vectors = 4;
+/// So few columns are no vectors: their terms are.
+constexpr std::int64_t few_columns = 3;
+/// Rows that share a transposed operand of few columns.
+constexpr std::int64_t rows_of_transposed = 256;
 /// So few results are no work for several threads, unless these share the terms.
 constexpr std::int64_t few_results = 16;
-/// Terms of a block of which a thread makes a partial state, where there is one result.
-constexpr std::int64_t fold_block = 32 * 1024;
-/// The same where terms have several iterators: values of the first one.
+/// Of terms that have several iterators, values of the first one in a block.
 constexpr std::int64_t block_rows = 32;
 
 } // namespace
@@ -55,7 +54,8 @@ void Tagging::vectorize() {
     scatter_rows(lanes);
     return;
   }
-  const size_t column = shape_.rank() - 1;
+  move_singles_out();
+  const size_t column = shape_.rank() > 0 ? shape_.column() : 0;
   if (vectorize_one_row() || vectorize_short() || vectorize_interleaved()) {
     return;
   }
@@ -78,14 +78,36 @@ void Tagging::vectorize() {
     give("vectorize", {j + "1", lanes});
     return;
   }
-  const size_t term = shape_.rank() + shape_.reduced() - 1;
-  if (shape_.reduced() > 0 && shape_.all_contiguous(term) && shape_.any_contiguous(term) &&
-      long_enough(term)) {
+  if (shape_.reduced() == 0) {
+    return;
+  }
+  const size_t term = shape_.term();
+  if (shape_.all_contiguous(term) && shape_.any_contiguous(term) && long_enough(term)) {
     if (shape_.states() > 0) {
       fold_terms(term, lanes);
       return;
     }
     sum_terms(term, lanes);
+    return;
+  }
+  if (long_enough(term)) {
+    sum_few_columns(column, term, lanes);
+  } else {
+    write_out(column);
+  }
+}
+
+/// Iterators of one iteration stand outside of the innermost loop, which they would keep from
+/// being a vector.
+void Tagging::move_singles_out() {
+  size_t last = shape_.rank() + shape_.reduced();
+  std::vector<Argument> order;
+  while (last > 0 && shape_.is_single(last - 1)) {
+    order.emplace_back(shape_.name(--last));
+  }
+  if (last > 0 && !order.empty()) {
+    order.emplace_back(shape_.name(last - 1));
+    give("reorder", std::move(order));
   }
 }
 
@@ -94,7 +116,7 @@ bool Tagging::vectorize_short() {
   if (shape_.rank() == 0 || shape_.reduced() > 0 || shape_.has_condition()) {
     return false;
   }
-  const size_t column = shape_.rank() - 1;
+  const size_t column = shape_.column();
   const std::int64_t extent = shape_.extent(column).value_or(shape_.lanes());
   if (extent < fewest_lanes || extent >= shape_.lanes() || !shape_.all_contiguous(column)) {
     return false;
@@ -111,7 +133,7 @@ bool Tagging::vectorize_one_row() {
       (shape_.reduced() > 0 && !has_small_window(shape_))) {
     return false;
   }
-  const size_t column = shape_.rank() - 1;
+  const size_t column = shape_.column();
   const std::int64_t lanes = shape_.lanes();
   const std::int64_t extent = shape_.extent(column).value_or(lanes);
   const bool long_enough = shape_.extent(column - 1).value_or(lanes) * extent >= lanes;
@@ -145,7 +167,7 @@ bool Tagging::vectorize_interleaved() {
       (shape_.reduced() > 0 && !has_small_window(shape_))) {
     return false;
   }
-  const size_t column = shape_.rank() - 1;
+  const size_t column = shape_.column();
   const std::int64_t lanes = shape_.lanes();
   if (lanes < fewest_lanes || shape_.extent(column).value_or(lanes) < lanes ||
       shape_.all_contiguous(column) || !shape_.moves_at_most(column, most_apart)) {
@@ -175,10 +197,10 @@ bool Tagging::sums_short() const {
   if (shape_.reduced() == 0) {
     return false;
   }
-  const size_t term = shape_.rank() + shape_.reduced() - 1;
+  const size_t term = shape_.term();
   const bool terms_fill = shape_.all_contiguous(term) && shape_.any_contiguous(term) &&
                           shape_.extent(term).value_or(shape_.lanes()) >= shape_.lanes();
-  return !terms_fill && shape_.extent(shape_.rank() - 1).value_or(0) >= fewest_lanes;
+  return !terms_fill && shape_.extent(shape_.column()).value_or(0) >= fewest_lanes;
 }
 
 /// Few results: threads sum blocks of terms, which do not depend on how many threads there are.
@@ -242,7 +264,7 @@ bool Tagging::join_blocks(bool keeps_rows) {
   return true;
 }
 
-/// The outermost of the loops that no reduced iterator drives and that is none of `tried`.
+/// The outermost of the loops that no reduced iterator drives, after so many others.
 bool Tagging::parallelize(size_t choice) {
   std::vector<LoopDimension> loops = mapping_.time_space(computation_).dimensions;
   const size_t outer = shape_.rank();
@@ -254,6 +276,9 @@ bool Tagging::parallelize(size_t choice) {
     if (loop.tag.tag != Tag::Sequential || reduced || shape_.is_chosen(loop)) {
       return false; // what is inside of these is not worth threads
     }
+    if (shape_.is_single(loop)) {
+      continue;
+    }
     if (choice-- == 0) {
       parallelize_fold(computation_, loop.name);
       return true;
@@ -262,9 +287,66 @@ bool Tagging::parallelize(size_t choice) {
   return false;
 }
 
+/// A few results of a few terms each, such as products with a matrix of 3 x 3, are written out:
+/// LLVM makes a vector loop of the rows around them.
+void Tagging::write_out(size_t column) {
+  const auto columns = shape_.rank() > 1 ? shape_.extent(column) : std::nullopt;
+  if (!columns || shape_.has_condition() || shape_.states() > 0) {
+    return;
+  }
+  std::vector<size_t> loops = {column};
+  std::int64_t copies = *columns;
+  for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
+    loops.push_back(d);
+    copies *= shape_.extent(d).value_or(max_unrolled_terms + 1);
+    if (copies > max_unrolled_terms) {
+      return;
+    }
+  }
+  for (const size_t d : loops) {
+    if (!shape_.is_single(d)) {
+      give("unroll", {shape_.name(d), *shape_.extent(d)});
+    }
+  }
+}
+
+/// Few results along `column`, of terms that lie side by side but for an operand that all rows
+/// share, such as the columns of a narrow matrix: this is transposed once for a block of rows, and
+/// a tile of a few rows and all columns is summed in lanes.
+///     for i / block_rows:
+///       [pack]
+///       for i / rows in the block: for k / lanes: for rows, j (unrolled): for lanes (a vector)
+void Tagging::sum_few_columns(size_t column, size_t term, std::int64_t lanes) {
+  const auto columns = shape_.rank() > 1 ? shape_.extent(column) : std::nullopt;
+  if (!columns || *columns > few_columns || shape_.states() > 0 || shape_.reduced() != 1) {
+    return;
+  }
+  for (size_t row = column; row-- > 0;) {
+    if (shape_.extent(row).value_or(few_results) < few_results || shape_.is_chosen(row) ||
+        !shape_.packs_all(row, term)) {
+      continue;
+    }
+    little_ = little_for_tiles;
+    const auto packed = shape_.packable(row, term);
+    const std::int64_t rows = std::max<std::int64_t>(1, (wide_ ? 8 : 4) / *columns);
+    const std::string i = shape_.name(row);
+    const std::string j = shape_.name(column);
+    const std::string k = shape_.name(term);
+    give("split", {i, rows_of_transposed});
+    give("split", {i + "1", rows});
+    give("split", {k, lanes});
+    give("reorder", {i + "0", i + "10", k + "0", i + "11", j, k + "1"});
+    give("unroll", {i + "11", rows});
+    give("unroll", {j, *columns});
+    give("vectorize", {k + "1", lanes});
+    keep(*packed, i + "0", lanes);
+    return;
+  }
+}
+
 /// Rows that data choose: the elements of a row lie side by side.
 void Tagging::scatter_rows(std::int64_t lanes) {
-  size_t column = shape_.rank() - 1;
+  size_t column = shape_.column();
   std::vector<Argument> order;
   for (; column > 0 && shape_.is_chosen(column); --column) {
     order.insert(order.begin(), shape_.name(column));
@@ -276,104 +358,6 @@ void Tagging::scatter_rows(std::int64_t lanes) {
   order.emplace_back(shape_.name(column));
   give("reorder", order);
   give("vectorize", {shape_.name(column), lanes});
-}
-
-/// A fold that takes its terms in order runs for several results at a time.
-void Tagging::fold_rows(size_t term, std::int64_t lanes) {
-  const size_t column = shape_.rank() - 1;
-  if (shape_.extent(column).value_or(lanes) < lanes) {
-    return;
-  }
-  const std::string i = shape_.name(column);
-  give("split", {i, lanes});
-  std::vector<Argument> order = {i + "0"};
-  for (size_t d = shape_.rank(); d <= term; ++d) {
-    order.emplace_back(shape_.name(d));
-  }
-  order.emplace_back(i + "1");
-  give("reorder", order);
-  give("vectorize", {i + "1", lanes});
-}
-
-/// Partial states of `folded` in `width` lanes. They become fewer until they are one: of a vector
-/// of the widest state, a few, and one after the other only these.
-void Tagging::fold_lanes(const std::string &folded, const std::string &term,
-                         const std::string &outer, std::int64_t width) {
-  std::string inner = term;
-  const auto factor = [&](std::int64_t lanes, const std::string &suffix) {
-    const std::string partial = new_name(computation_ + suffix);
-    give_to(folded, "split", {inner, lanes});
-    inner += "1";
-    give_to(folded, "rfactor", {inner, partial});
-    if (!lanes_.empty()) {
-      give_to(partial, "vectorize", {inner, lanes});
-      give_to(partial, "after", {lanes_.back(), outer});
-    }
-    lanes_.push_back(partial);
-  };
-  lanes_.clear();
-  factor(width, "_lanes");
-  const std::int64_t lanes = std::min(width, shape_.read_lanes());
-  give_to(lanes_.front(), "split", {inner, lanes});
-  if (width > lanes) {
-    give_to(lanes_.front(), "unroll", {inner + "0", width / lanes});
-  }
-  give_to(lanes_.front(), "vectorize", {inner + "1", lanes});
-  factor(shape_.lanes(), "_vector");
-  if (const std::int64_t few = shape_.lanes() / fold_vectors; few > 1) {
-    factor(few, "_part");
-  }
-  give_to(folded, "after", {lanes_.back(), outer});
-  for (const std::string &partial : lanes_) {
-    give_to(partial, "private", {outer});
-  }
-}
-
-/// A fold whose terms lie side by side. Lanes have partial states of their own, and so have
-/// threads where there is one result only: blocks of terms, which keep their order.
-void Tagging::fold_terms(size_t term, std::int64_t lanes) {
-  const std::string k = shape_.name(term);
-  if (shape_.rank() > 0 && !shape_.is_commutative()) {
-    fold_rows(term, lanes);
-    return;
-  }
-  if (!shape_.is_associative()) {
-    return;
-  }
-  const std::int64_t width = fold_vectors * lanes;
-  if (shape_.extent(term).value_or(width) < width) {
-    return;
-  }
-  little_ = std::max(little_, little_for_tiles);
-  std::string folded = computation_; // what has the loop over the terms
-  std::string inner = k;
-  std::string outer = shape_.rank() > 0 ? shape_.name(shape_.rank() - 1) : "";
-  if (shape_.rank() == 0) {
-    outer = shape_.name(0);
-    if (shape_.reduced() == 1) {
-      give("split", {k, fold_block});
-      outer = k + "0";
-      inner = k + "1";
-    }
-    folded = new_name(computation_ + "_blocks");
-    give("rfactor", {outer, folded});
-  }
-  if (!shape_.is_commutative()) {
-    give_to(folded, "parallelize", {outer});
-    return;
-  }
-  fold_lanes(folded, inner, outer, width);
-  if (shape_.rank() == 0) {
-    parallelize_fold(folded, outer);
-  }
-}
-
-/// The loop of what is folded, and that of its partial states.
-void Tagging::parallelize_fold(const std::string &folded, const std::string &loop) {
-  give_to(folded, "parallelize", {loop});
-  for (const std::string &partial : lanes_) {
-    give_to(partial, "parallelize", {loop});
-  }
 }
 
 std::string Tagging::new_name(const std::string &stem) const {
@@ -467,7 +451,7 @@ void Tagging::sum_window(size_t column, std::int64_t lanes) {
 void Tagging::sum_columns(size_t column, std::int64_t lanes) {
   little_ = std::max(little_, little_for_columns);
   const std::string j = shape_.name(column);
-  const size_t term = shape_.rank() + shape_.reduced() - 1;
+  const size_t term = shape_.term();
   const std::int64_t rows = streams();
   const bool several = shape_.states() == 0 && shape_.extent(term).value_or(rows) >= rows;
   give("split", {j, block_columns});

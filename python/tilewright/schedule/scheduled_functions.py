@@ -97,6 +97,26 @@ class ScheduledFunction(FunctionCommands, _core.Function):
         """
         return Schedule(self._default_commands())
 
+    def default_schedule_for(self, **sizes: int) -> Schedule:
+        """The commands that the library runs calls with narrow arrays by.
+
+        Where the last size of an array is below 17, or a size of the results of a reduction is 1,
+        other loops than the general ones are vectors: the rows of an array of one column, the terms
+        of a product with a vector. A call with such arrays (of which one has 4,096 elements or
+        more) has a kernel of its own, made when it is needed, as long as nobody has given a
+        command.
+
+        Args:
+            **sizes: the values of parameters: ``f.default_schedule_for(M=1)``.
+
+        Returns:
+            A schedule that begins with `fix` of these sizes.
+
+        Raises:
+            ScheduleError: a name is no parameter of the function, or no call has such sizes.
+        """
+        return Schedule(self._default_commands(sizes))
+
     def set_schedule(self: Self, schedule: Schedule | str | Map) -> Self:
         """Gives every computation its time-space map, as isl text; or replaces the schedule.
 

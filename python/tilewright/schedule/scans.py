@@ -51,7 +51,10 @@ class Scans(CommandReceiver):
                     X[4096 * i0 + i1] = X[4096 * i0 + i1 - 1] + A[4096 * i0 + i1]
 
         The three phases take groups of some hundred thousand iterations in turn, so that what the
-        first phase has read is still in the cache when the last one reads it again.
+        first phase has read is still in the cache when the last one reads it again. Of a small block, as
+        each step waits for the one before it, a thread takes four blocks beside each other (the loop
+        ``chain``), sums up in lanes, and takes the terms of a fold, which have an order, from as
+        many blocks as there are lanes.
 
         It changes what is computed, so what comes out is a function of its own, whose computations
         take commands like others. The function that this computation belongs to stays as it is.

@@ -124,7 +124,7 @@ def array_bounds(system: System, declared: Declaration) -> list[Linear]:
         for bound in bounds:
             beyond = Constraint(Linear.of(name) - bound - _ONE, False)
             if (line & Domain.where((name,), [[beyond]])).is_empty:
-                found.append(bound + _ONE)
+                found.append(one_floor(bound + _ONE))
                 break
         else:
             if not line.is_empty:
@@ -158,7 +158,27 @@ def _upper_bounds(part: Sequence[Constraint], name: str) -> list[Linear]:
                 for one in rests
                 if all(f % factor == 0 for f in one.terms.values())
             ]
-    return [each for each in found if not any(isinstance(v, Floor) for v in each.terms)]
+            if not any(isinstance(v, Floor) for v in rest.terms):  # 2i < N: i <= floor((N - 1)/2)
+                found.append(Linear({Floor(rest, -factor): 1}))
+    plain = [each for each in found if not any(isinstance(v, Floor) for v in each.terms)]
+    return [*plain, *(each for each in found if each not in plain and _is_floor(each))]
+
+
+def _is_floor(linear: Linear) -> bool:
+    """Whether it is the floor of an expression without others in it, and a number."""
+    return len(linear.terms) == 1 and all(
+        isinstance(v, Floor) and factor == 1 for v, factor in linear.terms.items()
+    )
+
+
+def one_floor(extent: Linear) -> Linear:
+    """An extent in one form: ``floor((N - 2)/2) + 1`` is ``floor(N/2)``."""
+    if not _is_floor(extent):
+        return extent
+    ((floor, _),) = extent.terms.items()
+    assert isinstance(floor, Floor)
+    within = floor.numerator + Linear(None, extent.constant * floor.divisor)
+    return Linear({Floor(within, floor.divisor): 1})
 
 
 def _equal_parameters(part: Sequence[Constraint], name: str) -> list[dict[str, Linear]]:

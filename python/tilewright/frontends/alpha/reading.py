@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import tilewright as tw
 
 from ...base.checks import described
+from .advice import advice_on
 from .domains import AffineFunction, Domain
 from .errors import Source, complaint
 from .linear import Floor, Linear
@@ -82,12 +83,21 @@ def _parsed(source: Source, start: str) -> Branch:
         if error.line is None or error.line < 1:
             at = Position(len(lines), len(lines[-1]) + 1)
         message = f"syntax error at {found}; expected {', '.join(expected)}"
-        raise complaint(source, at, message) from None
+        place = len(source.text) if error.pos_in_stream is None else error.pos_in_stream
+        if error.token.type == "$END":
+            place = len(source.text)
+        raise complaint(source, at, message + _way_out(source, place, start)) from None
     except lark.exceptions.UnexpectedCharacters as error:
         at = Position(error.line, error.column)
         found = source.text[error.pos_in_stream or 0]
-        raise complaint(source, at, f"{found!r} is no character of Alpha") from None
+        way_out = _way_out(source, error.pos_in_stream or 0, start)
+        raise complaint(source, at, f"{found!r} is no character of Alpha{way_out}") from None
     return tree
+
+
+def _way_out(source: Source, place: int, start: str) -> str:
+    advice = advice_on(source.text, place, start)
+    return "" if advice is None else f"; {advice}"
 
 
 def _spelled(terminal: str) -> str:

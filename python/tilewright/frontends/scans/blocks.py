@@ -21,7 +21,7 @@ from ..alpha.layer_one import condition_of, declaration_of, expression_of, isl_d
 from ..alpha.linear import Floor, Linear
 from ..alpha.presburger import Constraint
 from ..alpha.spaces import bounds
-from .recurrences import Combine, Member, Recurrence, State, producers_of, recurrence_of
+from .recurrences import Combine, Member, Recurrence, State, arrays_of, producers_of, recurrence_of
 from .summaries import summary_of
 
 __all__ = ["scan_blocks"]
@@ -30,6 +30,11 @@ __all__ = ["scan_blocks"]
 _GROUP = 1 << 19
 #: Groups of fewer blocks would leave threads without work.
 _LEAST_GROUP = 8
+#: Each step waits for the one before it, so a thread takes so many blocks at once, those of folds in lanes.
+_CHAINS = 4
+_LANES = 8
+#: Groups of fewer blocks are left to the threads one by one.
+_LEAST_CHAINS = 4
 
 
 def scan_blocks(
@@ -76,32 +81,6 @@ def scan_blocks(
     return _Rewrite(function, arrays, found, count).function()
 
 
-def arrays_of(function: tw.Function) -> dict[str, _core.Computation]:
-    """All inputs and computations of a function by name, views among them, what is read first."""
-    found: dict[str, _core.Computation] = {}
-    seen: set[str] = set()
-
-    def visit(start: _core.Computation) -> None:
-        pending: list[tuple[_core.Computation, bool]] = [(start, False)]
-        while pending:
-            computation, is_done = pending.pop()
-            if is_done:
-                found[computation.name] = computation
-                continue
-            if computation.name in seen:
-                continue
-            seen.add(computation.name)
-            pending.append((computation, True))
-            for _, value in computation.pieces:
-                for node in value.nodes():
-                    if node.producer is not None and node.producer.name not in seen:
-                        pending.append((node.producer, False))
-
-    for name in (*function.inputs, *function.computations, *function.outputs):
-        visit(function._array(name))
-    return found
-
-
 def _require_exact(found: Recurrence, name: str, reassociate: bool) -> None:
     kind = tw.as_dtype(found.first.computation.type).dtype
     rounds = kind.kind in "fcV" if found.semiring is None else found.semiring.rounds(kind)
@@ -145,6 +124,8 @@ class _Rewrite:
     firsts: dict[str, tw.Computation] = field(default_factory=dict)
     seeds: dict[str, tw.Computation] = field(default_factory=dict)
     totals: list[str] = field(default_factory=list)
+    #: Those whose terms may be taken in any order.
+    reductions: set[str] = field(default_factory=set)
     #: Pieces that are defined when all is declared.
     later: list[tuple[tw.Computation, Domain, _core.Expr]] = field(default_factory=list)
 
@@ -355,6 +336,8 @@ class _Rewrite:
         self.later.append((made, blocks, tw.cast(value, self.kind)._handle))
         self.new[name] = made
         self.totals.append(name)
+        if value._handle.kind == "reduce":
+            self.reductions.add(name)
         return made
 
     def positions(self, domain: Domain, first: int, last: int) -> Domain:
@@ -453,11 +436,13 @@ class _Rewrite:
         backwards = self.all_times(made, outer, inner) if self.direction < 0 else ""
         group = _GROUP // self.size
         if not backwards and group >= _LEAST_GROUP and self.is_plain:
-            try:
-                self.in_groups(made, given, group, outer, inner)
-                return
-            except (tw.ScheduleError, tw.IllegalScheduleError):
-                pass  # then all blocks of a phase before the next phase
+            can_chain = group >= _LEAST_CHAINS * _LANES and len(self.found.members) == 1
+            for beside in (True, False) if can_chain else (False,):
+                try:
+                    self.in_groups(made, given, group, outer, inner, beside)
+                    return
+                except (tw.ScheduleError, tw.IllegalScheduleError):
+                    pass  # then one by one, or all blocks of a phase before the next phase
         with made.transaction():
             if backwards:
                 made.set_schedule(backwards)
@@ -495,9 +480,18 @@ class _Rewrite:
         group: int,
         outer: str,
         inner: str,
+        beside: bool,
     ) -> None:
         """The three phases for a group of blocks after the other: what the first has read is still in
-        the cache when the last reads it again."""
+        the cache when the last reads it again.
+
+        Args:
+            made: the new function.
+            given: commands of the other computations.
+            group: how many blocks a group has.
+            outer, inner: names of the loops of the members.
+            beside: whether a thread takes several blocks beside each other.
+        """
         turn, rest = self.fresh(f"{self.block}_group"), self.fresh(f"{self.along}_rest")
         block = self.fresh(f"{self.block}1")
         members = list(self.found.members)
@@ -520,9 +514,27 @@ class _Rewrite:
                 made[name].after(before, block)
             for computation, command, arguments in given:
                 made._apply(computation, command, list(arguments), None)
+            if beside:
+                for name in totals:
+                    self.total_in_lanes(made[name], block)
+                lane = self.fresh("chain")
+                made[members[0]].split(outer, _CHAINS, outer, lane).interchange(lane, inner)
+                made[members[0]].unroll(lane)
             for name in totals:
                 made[name].parallelize(block)
             made[members[0]].parallelize(outer)
+
+    def total_in_lanes(self, total: tw.ComputationHandle, block: str) -> None:
+        """One block in lanes; of a fold, whose terms are taken in order, a block in each lane."""
+        if self.along not in total.loops:
+            return  # a further number of a fold, which the first one's loops compute
+        if total.name in self.reductions:
+            total.vectorize(self.along, _LANES)
+            return
+        lane, term, one = self.fresh("lane"), self.fresh("term"), self.fresh("one")
+        total.split(block, _LANES, block, lane).split(self.along, self.size, one, term)
+        total.interchange(lane, term).interchange(one, lane)  # the loop `one` has one iteration
+        total.vectorize(lane)
 
     def loops(self, name: str, outer: str, inner: str) -> tuple[list[str], list[str]]:
         """The iterators of a member and its loops."""

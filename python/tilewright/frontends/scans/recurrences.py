@@ -14,7 +14,7 @@ from ..alpha.layer_one import condition_of, domain_of, linear_of, unnamed
 from ..alpha.linear import Linear
 from .semirings import ONE, SEMIRINGS, Entry, Form, Repeated, Semiring, times, valued
 
-__all__ = ["Member", "Recurrence", "State", "producers_of", "recurrence_of"]
+__all__ = ["Member", "Recurrence", "State", "arrays_of", "producers_of", "recurrence_of"]
 
 Combine = Callable[[tw.Expression, tw.Expression], tw.Expression]
 
@@ -99,6 +99,32 @@ def producers_of(computation: _core.Computation) -> Iterator[_core.Computation]:
         for node in value.nodes():
             if node.producer is not None:
                 yield node.producer
+
+
+def arrays_of(function: tw.Function) -> dict[str, _core.Computation]:
+    """All inputs and computations of a function by name, views among them, what is read first."""
+    found: dict[str, _core.Computation] = {}
+    seen: set[str] = set()
+
+    def visit(start: _core.Computation) -> None:
+        pending: list[tuple[_core.Computation, bool]] = [(start, False)]
+        while pending:
+            computation, is_done = pending.pop()
+            if is_done:
+                found[computation.name] = computation
+                continue
+            if computation.name in seen:
+                continue
+            seen.add(computation.name)
+            pending.append((computation, True))
+            for _, value in computation.pieces:
+                for node in value.nodes():
+                    if node.producer is not None and node.producer.name not in seen:
+                        pending.append((node.producer, False))
+
+    for name in (*function.inputs, *function.computations, *function.outputs):
+        visit(function._array(name))
+    return found
 
 
 def recurrence_of(

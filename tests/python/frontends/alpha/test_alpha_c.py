@@ -125,6 +125,23 @@ def test_9_4_and_9_5_wrapper_and_rules(tmp_path: Path) -> None:
     assert run(tmp_path, "double_it").returncode == 2
 
 
+@pytest.mark.parametrize("generate", ["generateWriteC", "generateScheduledC"])
+def test_9_4_arrays_of_half_the_size(generate: str, tmp_path: Path) -> None:
+    p = alpha.load("""affine halves {N|N>0} input long A {i|0<=i<N}; output long Y {i, j|0<=2i<N && 0<=3j<=N};
+      let Y[i,j] = A[2i] + [j];""")
+    getattr(alpha, generate)(alpha.SetSTMap(p, "halves", "Y", "(i,j->i,j)"), "halves", tmp_path)
+    alpha.generateWrapperC(p, "halves", tmp_path)
+    alpha.generateMakefile(p, "halves", tmp_path)
+    subprocess.run(["make", "-s", "check-noprompt"], cwd=tmp_path, check=True, timeout=120)
+    for n in (1, 4, 5, 6):
+        values = [3 * each - 4 for each in range(n)]
+        found = run(tmp_path, "halves.check-noprompt", str(n), text=" ".join(map(str, values)))
+        expected = p["halves"](np.array(values))
+        assert expected.shape == ((n + 1) // 2, n // 3 + 1)
+        assert found.stdout.split() == [str(each) for each in expected.ravel()]
+        np.testing.assert_array_equal(expected, np.array(values)[::2, None] + np.arange(n // 3 + 1))
+
+
 def test_names_that_c_has_are_refused(tmp_path: Path) -> None:
     p = alpha.load(
         "affine t {stack|stack>0} output int y1, gamma {i|0<=i<stack}; let y1 = 1; gamma = y1;"

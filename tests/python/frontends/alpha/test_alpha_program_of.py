@@ -91,6 +91,9 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
     "sum where": lambda: tw.sum(L[k], over={k: N}, where=L[k] > 0),
     "maximum": lambda: tw.max(L[k], over={k: (i, N)}),
     "minimum of none": lambda: tw.min(D[k], over={k: i}),
+    "minimum of no truths": lambda: tw.min(B[k], over={k: i}),
+    "maximum of no truths": lambda: tw.max(B[k], over={k: i}),
+    "minimum of no unsigned": lambda: tw.min(tw.cast(L[k], tw.uint64), over={k: i}),
     "strided product": lambda: tw.prod(F[k], over={k: (0, N, 2)}),
     "any": lambda: tw.any(B[k], over={k: i + 1}),
     "nested": lambda: tw.sum(D[k] * tw.max(D[j], over={j: k + 1}), over={k: i + 1}),
@@ -112,6 +115,18 @@ def test_matrix_product_is_said_as_people_write_it() -> None:
     assert "C[i,j] = reduce(+, [k], {| 0<=k<M} : A[i,k] * B[k,j]);" in str(program)
     assert list(program) == ["matmul"]
     assert alpha.system_of(tw.function("matmul", outputs=[c])).name == "matmul"
+
+
+@pytest.mark.parametrize(
+    ("extent", "step"),
+    [(N // 2, 2), ((N + 1) // 2, 2), ((N + 2) // 3, 3)],
+    ids=["down", "up", "third"],
+)
+def test_outputs_of_a_part_of_the_size(extent: Any, step: int) -> None:
+    function = tw.function("part", outputs=[tw.computation("Y", {i: extent}, L[step * i])])
+    program = said(function)
+    for size in (1, 2, 3, 7, 8):
+        same(function, program, L=ARRAYS["L"][:1].repeat(size) + np.arange(size))
 
 
 def test_recurrences_views_and_several_outputs() -> None:

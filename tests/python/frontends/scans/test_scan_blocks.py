@@ -251,7 +251,7 @@ def test_other_computations_stay_scheduled() -> None:
 def test_commands_of_the_new_function() -> None:
     function = recurrence(lambda x: x[i - 1] + J[i], tw.int64, J[i])
     scanned = function["X"].scan_blocks(8)
-    scanned["X_total"].vectorize("i", 4)
+    scanned["X_total"].unroll("i0", 2)
     for n in SIZES:
         compared(function, scanned, n, True)
     assert function.schedule.commands == ()
@@ -260,13 +260,31 @@ def test_commands_of_the_new_function() -> None:
 def test_phases_of_a_group_share_a_loop() -> None:
     function = recurrence(lambda x: x[i - 1] + J[i], tw.int64, J[i])
     scanned = function["X"].scan_blocks(4096)
-    assert scanned["X"].loops == ("b_group", "i0", "i1")
+    assert scanned["X"].loops == ("b_group", "i0", "i1", "chain")
     assert "omp parallel for" in str(scanned.c)
     values = np.random.default_rng(0).integers(-9, 9, 3 * 2**19 + 5)
     np.testing.assert_array_equal(scanned(values), np.cumsum(values))
     whole = function["X"].scan_blocks(2**18)  # too few blocks for a group
     assert whole["X"].loops == ("i0", "i1")
     np.testing.assert_array_equal(whole(values), np.cumsum(values))
+
+
+def test_a_thread_takes_several_blocks_beside_each_other() -> None:
+    function = recurrence(lambda x: tw.maximum(x[i - 1] + J[i], J[i]), tw.int64, J[i])
+    scanned = function["X"].scan_blocks(64)
+    assert scanned["X_total_0"].loops == ("b_group", "b1", "term", "lane", "one")
+    assert scanned["X_total_0"].tags["lane"] == "vector(8)"
+    assert scanned["X"].loops == ("b_group", "i0", "i1", "chain")
+    assert scanned["X"].tags["chain"] == "unroll(4)"
+    wide = function["X"].scan_blocks(
+        2**15
+    )  # 16 blocks of a group are left to the threads one by one
+    assert wide["X"].loops == ("b_group", "i0", "i1")
+    for n in (1, 64, 65, 64 * 8, 64 * 8 + 1, 64 * 37 + 11, 2**19 + 64 * 9 + 5):
+        values = np.random.default_rng(n).integers(-9, 9, n)
+        expected = np.cumsum(values) - np.minimum.accumulate(np.cumsum(values) - values)
+        np.testing.assert_array_equal(scanned(values), expected)
+        np.testing.assert_array_equal(wide(values), expected)
 
 
 def test_gpu_threads_take_blocks() -> None:

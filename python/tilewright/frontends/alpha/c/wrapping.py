@@ -34,7 +34,7 @@ def wrapper_c(system: System, sizes: Sequence[str] = ()) -> str:
     prototype = signature(system)
     lines = [
         "#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>", "#include <stdio.h>",
-        "#include <stdlib.h>", "#include <time.h>", "", f"{prototype};", "#ifdef VERIFY",
+        "#include <stdlib.h>", "#include <time.h>", "", *_floors(system), f"{prototype};", "#ifdef VERIFY",
         *_tolerances(outputs), f"{prototype.replace(f'void {name}(', f'void {name}_verify(', 1)};", "#endif", "",
         *_tiles(name, sizes), "int main(int argc, char **argv) {",
         *_parameters(system, sizes),
@@ -68,6 +68,19 @@ def wrapper_c(system: System, sizes: Sequence[str] = ()) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _floors(system: System) -> list[str]:
+    """What extents such as ``floor(N/2)`` need."""
+    given = (*system.of_kind("input"), *system.of_kind("output"))
+    if not any("floor_divide" in affine_text(e) for g in given for e in array_bounds(system, g)):
+        return []
+    return [
+        "static inline int64_t floor_divide(int64_t a, int64_t b) {",
+        "  return a / b - (a % b != 0 && (a < 0) != (b < 0));",
+        "}",
+        "",
+    ]
 
 
 def _tolerances(outputs: Sequence[Declaration]) -> list[str]:

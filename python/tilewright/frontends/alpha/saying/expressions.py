@@ -389,11 +389,11 @@ class Translator:
         if "float" in node.type:
             infinity = Binary("/", Constant(1.0, is_single=single), Constant(0.0, is_single=single))
             return infinity if operator == "min" else Unary("-", infinity)
-        if node.type == "uint64" and operator == "min":
-            refuse("its min of no terms is the largest number of uint64")
+        if node.type == "bool":
+            return Constant(operator == "min")
         largest = int(np.iinfo(node.type).max)
         if operator == "min":
-            return Constant(largest)
+            return Constant(largest, suffix="UL" if node.type == "uint64" else "")
         if np.iinfo(node.type).min == 0:
             return Constant(0)
         return Binary("-", Unary("-", Constant(largest)), Constant(1))

@@ -13,7 +13,7 @@ import tilewright as tw
 
 from ....base.checks import described
 from ..domains import Domain, fresh_names
-from ..kernels import array_bounds
+from ..kernels import array_bounds, one_floor
 from ..layer_one import FunctionDeclaration, declaration_of, unnamed
 from ..linear import Linear
 from ..presburger import Constraint
@@ -207,7 +207,7 @@ class _Saying:
                 bounds = array_bounds(system, declared)
             except tw.DeclarationError as error:
                 refuse(error.message)
-            if bounds != shape:
+            if bounds != [one_floor(each) for each in shape if each is not None]:
                 refuse("its shape is larger than its domain")
 
     def extent(self, node: Node) -> Linear | None:

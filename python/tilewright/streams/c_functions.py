@@ -112,7 +112,7 @@ class Texts:
         opening: what computes finite arrays in `init`: a call; "" for nothing to compute.
         waits: whether outputs have to be waited for in the beginning.
         may_fail: whether a step may find a subscript outside of its array. Then a push is a single step: one that
-            fails has written behind what is kept, and nothing else.
+            fails has written behind what is kept, and nothing else (rows are in rings only where no read may fail).
     """
 
     own: str

@@ -102,11 +102,6 @@ class _Source:
         longest = max(1, largest // unit) * unit
         cases = cases_of(step, sizes, list(outputs), longest, unit)
         self.kernel = c_kernel(step.kernel, self.interface, f"{symbol.upper()}_", cases)
-        if self.kernel.subscripts and step.rings:
-            raise ExportError(
-                f"{step.kernel.name} has subscripts that are data, and changes rows in place: of a push that "
-                f"ends in the middle C could not say which rows are changed"
-            )
         self.opening = None
         if step.opening is not None:
             self.opened = SourceInterface(step.opening.kernel, f"{symbol}_open")

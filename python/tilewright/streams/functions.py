@@ -328,7 +328,7 @@ class StreamFunction:
         Raises:
             ArgumentError: a size is missing or unknown.
             ExportError: a name that C programs cannot have, or a program that needs what C does not give: subscripts
-                that are data beside rows that are changed in place, time in another dimension than the first.
+                that are data in what is computed when a stream is opened, time in another dimension than the first.
             OSError: the files cannot be written.
         """
         known = self._sizes(sizes)

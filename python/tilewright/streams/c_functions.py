@@ -111,6 +111,8 @@ class Texts:
             are the elements of the first input.
         opening: what computes finite arrays in `init`: a call; "" for nothing to compute.
         waits: whether outputs have to be waited for in the beginning.
+        may_fail: whether a step may find a subscript outside of its array. Then a push is a single step: one that
+            fails has written behind what is kept, and nothing else (rows are in rings only where no read may fail).
     """
 
     own: str
@@ -130,6 +132,7 @@ class Texts:
     call: list[str]
     opening: str
     waits: bool
+    may_fail: bool
 
     @property
     def pasts(self) -> list[Line | Ring]:
@@ -271,6 +274,8 @@ static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
         fits = (
             f"count >= 0 && count % {self.unit} == 0 && count <= INT64_C({self.latest}) - s->ticks"
         )
+        if self.may_fail:
+            fits += f" && count <= {self.largest}"
         given = " && ".join(f"{port.name}_count != NULL" for port in self.outputs)
         numbers = [
             f"  *{port.name}_count = {self._new(port, 's->ticks', 's->ticks + count')};"
@@ -309,7 +314,9 @@ static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
             *([f"    {self._scratch()}"] if self.call[:1] == ["&scratch"] else []),
             *(text for line in self.lines for text in self._make_room(line)),
             f"    status = {own}_step({step});",
-            f"    if (status != {upper}_OK) {{\n      return status;\n    }}",
+            f"    if (status != {upper}_OK) {{",
+            *(f"      *{number} = 0;" for number in numbers if self.may_fail),
+            "      return status;\n    }",
             *self._moves_on(),
             "    s->ticks = after;",
             "    count -= length;",

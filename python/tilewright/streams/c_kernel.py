@@ -70,11 +70,13 @@ class CKernel:
         includes: what its text needs.
         definition: of the static function and of what it calls.
         scratch: the bytes of its temporaries, at most; 0 where there are none, and no argument for them.
+        subscripts: those that are data, by their numbers; one that is outside of its array ends the kernel.
     """
 
     includes: str
     definition: str
     scratch: int
+    subscripts: tuple[str, ...]
 
 
 def times_at(step: Step, before: int, after: int) -> dict[str, int]:
@@ -147,7 +149,7 @@ def c_kernel(
         cases: values of its parameters, among them those for which it needs the most memory.
 
     Raises:
-        ExportError: the kernel may fail halfway, or needs memory of an unknown size.
+        ExportError: the kernel needs memory of an unknown size.
     """
     own = kernel.name
     arguments = interface.declared_arguments(True)
@@ -160,11 +162,6 @@ def c_kernel(
         return includes, text, subscripts
 
     includes, text, subscripts = printed([])
-    if subscripts:
-        raise ExportError(
-            f"{own} has subscripts that are data, which may be outside of their array: C could not say "
-            f"of a push that fails in the middle which elements are lost"
-        )
     pattern = r"^ *(\w[\w ]*?) \*(\w+) = tw_allocate\((.*), sizeof \*\2\);$"
     allocations = re.findall(pattern, text, re.MULTILINE)
     scratch = 0
@@ -183,7 +180,8 @@ def c_kernel(
         text = text.replace("= tw_allocate(", "= tw_take(scratch, ")
         text = re.sub(r"^( *)free\((\w+)\);$", r"\1tw_give(scratch, \2);", text, flags=re.MULTILINE)
     # A callback runs in one thread.
-    text = re.sub(r"^ *#pragma omp parallel.*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^ *#pragma omp (parallel|atomic write).*\n", "", text, flags=re.MULTILINE)
     if re.search(r"\b(malloc|free|tw_allocate)\(", text):
         raise ExportError(f"{own} cannot be printed without allocation")
-    return CKernel(re.sub(r"#include <stdlib.h>\n", "", includes), text, scratch)
+    includes = re.sub(r"#include <stdlib.h>\n", "", includes)
+    return CKernel(includes, text, scratch, tuple(subscripts))

@@ -40,9 +40,10 @@ _CODES = (
     (
         "COUNT",
         4,
-        "a number of elements that is negative, does not fit the rates, or goes beyond 2**40",
+        "a number of elements that is negative, does not fit the rates, or is too large",
     ),
     ("NULL_POINTER", 5, "an array is NULL, and it has elements"),
+    ("SUBSCRIPT", 6, "a subscript that is computed from data is outside of its array"),
 )
 
 _TAKEN = frozenset("state s count status length before after scratch first last ticks".split())
@@ -107,6 +108,11 @@ class _Source:
             self.opening = c_kernel(
                 step.opening.kernel, self.opened, f"{symbol.upper()}_", [c_values(sizes)]
             )
+            if self.opening.subscripts:
+                raise ExportError(
+                    f"{step.kernel.name} computes arrays when a stream is opened with subscripts that are "
+                    f"data, which may be outside of their array; compute them before, and give them"
+                )
         counted = list(dict.fromkeys([*step.own_times, *step.first_times, *outputs, *step.lines]))
         begin, end = timing.counts(0), timing.counts(timing.period)
         texts = Texts(
@@ -129,6 +135,7 @@ class _Source:
             call=[],
             opening="",
             waits=bool(step.first_times),
+            may_fail=bool(self.kernel.subscripts),
         )
         texts.opening = self._opening_call(texts)
         texts.call = [
@@ -269,9 +276,18 @@ class _Source:
             f"a push gives each element at once. A copy of the block is a copy of the stream. Nothing is allocated "
             f"and nothing waits. What comes out has the bits of the compiled function, but for the order in which a "
             f"vector loop sums up floats, and the digits of NaN. A push that returns another status than "
-            f"{texts.upper}_OK has changed nothing."
+            f"{texts.upper}_OK has changed nothing in the state."
         )
-        lines = [f"{self.step.kernel.name}, a stream.", "", *textwrap.wrap(prose, 94), ""]
+        if texts.may_fail:
+            prose += (
+                f" Subscripts are computed from data here: a push takes at most {texts.largest} elements of {first}, "
+                f"and where one is outside of its array, the status is {texts.upper}_SUBSCRIPT in the low 8 "
+                f"bits, and above them its number; then no element has been given, whatever the arrays of the "
+                f"outputs have become:"
+            )
+        lines = [f"{self.step.kernel.name}, a stream.", "", *textwrap.wrap(prose, 94)]
+        lines += [f"  {number}: {text}" for number, text in enumerate(self.kernel.subscripts)]
+        lines.append("")
         for port, role in [
             *((p, "in") for p in texts.inputs),
             *((p, "out") for p in texts.outputs),

@@ -322,13 +322,13 @@ class StreamFunction:
             directory: where the files go; made where it is not there.
             name: what the C functions' names begin with; by default, the function's own.
             largest: how many elements of the first input are computed at once. Longer pushes take several steps, and
-                the state has room for the temporaries of one.
+                the state has room for the temporaries of one. Where subscripts are data, a push takes at most so many.
             sizes: of finite arrays and channels, by name.
 
         Raises:
             ArgumentError: a size is missing or unknown.
             ExportError: a name that C programs cannot have, or a program that needs what C does not give: subscripts
-                that are data, time in another dimension than the first.
+                that are data in what is computed when a stream is opened, time in another dimension than the first.
             OSError: the files cannot be written.
         """
         known = self._sizes(sizes)

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler
 IN_LANES = {"autocorrelation", "wave_1d", "wave_2d"}
 
 FLAGS = ["-std=c99", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-OK, STATE, COUNT, NULL_POINTER = 0, 3, 4, 5
+OK, STATE, COUNT, NULL_POINTER, SUBSCRIPT = 0, 3, 4, 5, 6
 
 
 def pointer(array: np.ndarray | None) -> ctypes.c_void_p:
@@ -282,8 +282,63 @@ def test_text_and_refusals(tmp_path: pathlib.Path) -> None:
     rows = tw.computation("rows", {c: 2, n: tw.forever}, x[n])
     with pytest.raises(tw.ExportError, match="time is not the first dimension of rows"):
         tw.stream_function("rows_of", outputs=[rows]).export_source(tmp_path)
+    j = tw.iter("j")
     place = tw.input("place", [5], tw.int64)
     table = tw.input("table", [5], tw.float32)
-    looked_up = tw.computation("looked_up", {n: tw.forever}, x[n] * table[place[n % 5]])
-    with pytest.raises(tw.ExportError, match="subscripts that are data"):
-        tw.stream_function("looking_up", outputs=[looked_up]).export_source(tmp_path)
+    sorted_ = tw.computation("sorted", {j: 5}, 2 * table[place[j]])
+    louder = tw.computation("louder", {n: tw.forever}, x[n] * sorted_[n % 5])
+    with pytest.raises(
+        tw.ExportError, match="when a stream is opened with subscripts that are data"
+    ):
+        tw.stream_function("opening", outputs=[louder]).export_source(tmp_path)
+
+
+def a_chorus() -> tw.StreamFunction:
+    """A sine moves the delay of what is heard; another stream moves the delay of what is fed back."""
+    n = tw.iter("n")
+    x, d = tw.stream("x", tw.float64), tw.stream("d", tw.int64)
+    late = tw.cast(100 + 90 * tw.sin(0.01 * x[n]), tw.int64)
+    y = tw.computation("y", {n: tw.forever}, dtype=tw.float64)
+    y.define(n < 200, x[n])
+    y.define(n >= 200, x[n] + 0.5 * x[n - late] + 0.25 * y[n - tw.clamp(d[n], 1, 150)])
+    return tw.stream_function("chorus", outputs=[y])
+
+
+def test_times_that_data_decide_about(tmp_path: pathlib.Path) -> None:
+    k = a_chorus()
+    c, s = CStream(k, tmp_path, {}, largest=64), k.stream()
+    rng = np.random.default_rng(7)
+    for length in (1, 64, 0, 63, 64, 2, 64, 64, 1, 1, 64, 30, 64):
+        x, d = 100 * rng.standard_normal(length), rng.integers(-300, 300, length)
+        assert c.push(x, d)[0].tobytes() == s.push(x, d).tobytes()
+    text = c.exported.source.read_text()
+    assert "omp atomic" not in text and "at most 64 elements" in text
+
+
+def test_a_subscript_outside_of_its_array_changes_nothing(tmp_path: pathlib.Path) -> None:
+    """The stream goes on from where it was, with an element that was computed before in its line."""
+    n = tw.iter("n")
+    x, table = tw.stream("x", tw.float64), tw.input("table", [5], tw.float64)
+    at = tw.cast(tw.floor(x[n]), tw.int64)
+    y = tw.computation("y", {n: tw.forever}, dtype=tw.float64)
+    y.define(n == 0, x[0])
+    y.define(n > 0, 0.5 * y[n - 1] + table[at])
+    k = tw.stream_function("looking_up", outputs=[y])
+    given = {"table": np.arange(5.0)}
+    c, s = CStream(k, tmp_path, given, largest=8), k.stream(**given)
+    rng = np.random.default_rng(8)
+    room, count = np.zeros(9), ctypes.c_int64(3)
+    for _ in range(9):
+        x_data = rng.uniform(0, 5, 8)
+        assert c.push(x_data)[0].tobytes() == s.push(x_data).tobytes()
+        for bad in (5.0, -1.0, 1e30, -np.inf):
+            wrong = np.append(x_data[:6], bad)
+            arguments = (pointer(wrong), pointer(room), ctypes.byref(count))
+            status = c.call("push")(pointer(c.state), ctypes.c_int64(7), *arguments)
+            assert status & 255 == SUBSCRIPT and count.value == 0
+            with pytest.raises(tw.SubscriptError):
+                s.push(wrong)
+        later = rng.uniform(0, 5, 3)
+        assert c.push(later)[0].tobytes() == s.push(later).tobytes()
+    arguments = (pointer(rng.uniform(0, 5, 9)), pointer(room), ctypes.byref(count))
+    assert c.call("push")(pointer(c.state), ctypes.c_int64(9), *arguments) == COUNT

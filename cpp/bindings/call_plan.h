@@ -5,18 +5,31 @@
 
 #include "bindings/array_memory.h"
 #include "compiler/compiler.h"
+#include "mapping/mapping.h"
 
 #include <llvm/ADT/SmallVector.h>
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace tilewright {
 
 /// For each argument the dimension whose stride is one item, or -1: what a kernel is compiled for.
 using Layouts = llvm::SmallVector<ArrayLayout, 8>;
+
+/// What a kernel is compiled for.
+struct KernelCase {
+  Layouts layouts;
+  TargetSelection target;
+  std::vector<SharedArray> shared = {};           ///< arrays of the call that share memory
+  std::map<std::string, std::int64_t> sizes = {}; ///< of narrow arrays (narrow_sizes())
+
+  bool operator==(const KernelCase &) const = default;
+};
 
 /// A written array and another one whose bytes lie between each other's, and how far apart they
 /// begin.
@@ -36,7 +49,10 @@ struct CallPlan {
   std::vector<ByteSpan> spans; ///< by argument
   /// The shapes of the outputs that the call makes, one after the other.
   std::vector<std::int64_t> fresh_shapes;
+  /// Whatever the sizes are, and for such `sizes` as deserve a kernel of their own.
   Layouts layouts;
+  Layouts layouts_of_sizes;
+  std::map<std::string, std::int64_t> sizes;
   /// No written array has elements. A kernel would still run through its outer loops.
   bool writes_nothing = false;
   /// Null until a call needs it, and then the same for good: threads run it while they hold the

@@ -315,10 +315,7 @@ py::object KernelFunction::compile_for_device(const CallArguments &given) {
       target = scheduled_->options().target; // no device here: for the oldest one
     }
   }
-  std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts, {}, target);
-  if (kernel == nullptr) {
-    kernel = make_kernel(layouts, {}, version, target);
-  }
+  const std::shared_ptr<const CompiledKernel> kernel = find_or_make({layouts, target}, version);
   last_compile_ = kernel;
   return compile_info(*kernel);
 }
@@ -387,11 +384,8 @@ py::object KernelFunction::call_on_device(const CallArguments &given) {
     note_copies(call, device);
   }
   if (plan->kernel == nullptr) {
-    const TargetSelection target = target_of(device);
-    std::shared_ptr<const CompiledKernel> found = find_kernel(plan->layouts, {}, target);
-    if (found == nullptr) {
-      found = make_kernel(plan->layouts, {}, call.version, target);
-    }
+    std::shared_ptr<const CompiledKernel> found =
+        find_or_make({plan->layouts, target_of(device)}, call.version);
     // While it was compiled, another thread may have done the same, and run what the plan has now.
     if (plan->kernel == nullptr) {
       plan->kernel = std::move(found);

@@ -72,8 +72,8 @@ std::shared_ptr<KeptKernel> KernelFunction::kept_kernel() const {
     }
     KeptKernel::Argument &one = kept.emplace_back();
     one.type = argument.type;
-    one.layout = plan->layouts[i];
-    one.constant_tail = argument.constant_tail;
+    one.layout = plan->layouts_of_sizes[i];
+    one.constant_tail = constant_tail(i, plan->sizes);
     one.stored_in = stored_in_[i];
     one.is_overwritten = overwritten_[i];
     one.needs_zeros = argument.needs_zeros;
@@ -84,8 +84,19 @@ std::shared_ptr<KeptKernel> KernelFunction::kept_kernel() const {
       one.extents.push_back({extent.constant(), extent.terms()});
     }
   }
+  ContextRows context = *context_.rows();
+  const std::vector<std::string> &parameters = function().parameters;
+  for (const auto &[name, value] : plan->sizes) {
+    ContextRow row{std::vector<std::int64_t>(parameters.size() + 1, 0), true};
+    const auto position = std::find(parameters.begin(), parameters.end(), name);
+    row.coefficients[static_cast<size_t>(position - parameters.begin())] = 1;
+    row.coefficients.back() = -value;
+    for (auto &conjunction : context) {
+      conjunction.push_back(row);
+    }
+  }
   return std::make_shared<KeptKernel>(function().name, plan->kernel->key, options, inputs_,
-                                      std::move(kept), *context_.rows());
+                                      std::move(kept), std::move(context));
 }
 
 // ---- plain values ----

@@ -19,15 +19,10 @@ namespace py = pybind11;
 
 // ---- kernels ----
 
-std::shared_ptr<const CompiledKernel>
-KernelFunction::find_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
-                            const TargetSelection &target) const {
-  for (const auto &entry : kernels_) {
-    if (entry.layouts == layouts && entry.shared == shared && entry.target == target) {
-      return entry.kernel;
-    }
-  }
-  return nullptr;
+std::shared_ptr<const CompiledKernel> KernelFunction::find_kernel(const KernelCase &what) const {
+  const auto found = std::find_if(kernels_.begin(), kernels_.end(),
+                                  [&](const CompiledEntry &entry) { return entry.what == what; });
+  return found != kernels_.end() ? found->kernel : nullptr;
 }
 
 std::shared_ptr<const CompiledKernel> KernelFunction::compile_kernel(const KernelRequest &request,
@@ -42,19 +37,19 @@ std::shared_ptr<const CompiledKernel> KernelFunction::compile_kernel(const Kerne
   return kernel;
 }
 
-std::shared_ptr<const CompiledKernel>
-KernelFunction::make_kernel(const Layouts &layouts, const std::vector<SharedArray> &shared,
-                            std::uint64_t version, const TargetSelection &target) {
+std::shared_ptr<const CompiledKernel> KernelFunction::make_kernel(const KernelCase &what,
+                                                                  std::uint64_t version) {
   KernelRequest request;
-  request.layouts.assign(layouts.begin(), layouts.end());
-  request.shared = shared;
+  request.layouts.assign(what.layouts.begin(), what.layouts.end());
+  request.shared = what.shared;
   request.instrumentation = scheduled_->options().instrumentation;
-  request.target = target;
+  request.target = what.target;
+  request.sizes = what.sizes;
   std::shared_ptr<const CompiledKernel> kernel = compile_kernel(request, version);
   if (version == version_) {
-    const auto known = find_kernel(layouts, shared, target); // by another thread, meanwhile
+    const auto known = find_kernel(what); // by another thread, meanwhile
     if (known == nullptr) {
-      kernels_.push_back({layouts, shared, target, kernel});
+      kernels_.push_back({what, kernel});
     } else {
       kernel = known;
     }
@@ -99,11 +94,52 @@ std::shared_ptr<const CompiledKernel> KernelFunction::sharing_kernel(const CallP
     CallExplainer(*this).overlapping_input(is_output ? inner : outer, is_output ? outer : inner,
                                            *reason);
   }
-  std::shared_ptr<const CompiledKernel> kernel = find_kernel(plan.layouts, shared);
-  return kernel != nullptr ? kernel : make_kernel(plan.layouts, shared, call.version);
+  return find_or_make({plan.layouts, scheduled_->options().target, shared}, call.version);
 }
 
 // ---- calls ----
+
+int KernelFunction::constant_tail(size_t argument,
+                                  const std::map<std::string, std::int64_t> &sizes) const {
+  const std::vector<Extent> &extents = arguments_[argument].extents;
+  const auto is_known = [&](const Extent &extent) {
+    return is_number(extent.expression(), fixed_, sizes);
+  };
+  return static_cast<int>(std::find_if_not(extents.rbegin(), extents.rend(), is_known) -
+                          extents.rbegin());
+}
+
+Layouts KernelFunction::layouts_of(const BoundCall &call,
+                                   const std::map<std::string, std::int64_t> &sizes) const {
+  Layouts layouts;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const BoundArray &array = call.arrays[i];
+    const int tail = sizes.empty() ? arguments_[i].constant_tail : constant_tail(i, sizes);
+    layouts.push_back(
+        layout_of(array.nd, array.dimensions, array.strides, arguments_[i].item_size, tail));
+  }
+  return layouts;
+}
+
+std::map<std::string, std::int64_t> KernelFunction::sizes_of(const BoundCall &call) const {
+  constexpr std::int64_t few_elements = 4096; // take as long as the call in any loops
+  std::map<std::string, std::int64_t> sizes;
+  for (const auto &[parameter, below] : narrow_) {
+    const std::int64_t value = call.parameters[parameter];
+    if (0 < value && value < below) {
+      sizes[function().parameters[parameter]] = value;
+    }
+  }
+  std::int64_t largest = 0;
+  for (const BoundArray &array : call.arrays) {
+    std::int64_t elements = 1;
+    for (int axis = 0; axis < array.nd; ++axis) {
+      elements *= array.dimensions[axis];
+    }
+    largest = std::max(largest, elements);
+  }
+  return largest < few_elements ? std::map<std::string, std::int64_t>() : sizes;
+}
 
 std::shared_ptr<CallPlan> KernelFunction::make_plan(BoundCall &call) {
   solve_shapes(call);
@@ -113,6 +149,9 @@ std::shared_ptr<CallPlan> KernelFunction::make_plan(BoundCall &call) {
   require_apart_in_themselves(call);
   make_outputs(call, false);
   plan->integers.assign(call.parameters.begin(), call.parameters.end());
+  plan->layouts = layouts_of(call, {});
+  plan->sizes = sizes_of(call);
+  plan->layouts_of_sizes = plan->sizes.empty() ? plan->layouts : layouts_of(call, plan->sizes);
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const BoundArray &array = call.arrays[i];
     const int item_size = arguments_[i].item_size;
@@ -121,8 +160,6 @@ std::shared_ptr<CallPlan> KernelFunction::make_plan(BoundCall &call) {
                                 array.dimensions + array.nd);
     }
     plan->spans.push_back(span_of(array, item_size));
-    plan->layouts.push_back(layout_of(array.nd, array.dimensions, array.strides, item_size,
-                                      arguments_[i].constant_tail));
     plan->integers.insert(plan->integers.end(), array.strides, array.strides + array.nd);
     if (const int unit = plan->layouts[i].unit; unit >= 0) {
       // An axis of one element may have any stride.
@@ -188,10 +225,7 @@ py::object KernelFunction::call_once(const CallArguments &given) {
     plan->overlaps_kernel = sharing;
   }
   if (sharing == nullptr && plan->kernel == nullptr) {
-    std::shared_ptr<const CompiledKernel> found = find_kernel(plan->layouts, {});
-    if (found == nullptr) {
-      found = make_kernel(plan->layouts, {}, call.version);
-    }
+    std::shared_ptr<const CompiledKernel> found = find_or_make(case_of(*plan), call.version);
     // While it was compiled, another thread may have done the same, and run what the plan has now.
     if (plan->kernel == nullptr) {
       plan->kernel = std::move(found);
@@ -216,17 +250,18 @@ py::object KernelFunction::call_once(const CallArguments &given) {
   return results(call);
 }
 
-Layouts KernelFunction::layouts_of(const CallArguments &given, std::uint64_t &version) {
+KernelCase KernelFunction::case_of(const CallArguments &given, std::uint64_t &version) {
   const std::vector<ArrayLayout> row_major = row_major_layouts(function(), fixed_);
-  Layouts layouts(row_major.begin(), row_major.end());
+  KernelCase what{{row_major.begin(), row_major.end()}, scheduled_->options().target};
   if (given.positional == 0 && given.names == nullptr) {
-    return layouts;
+    return what;
   }
   BoundCall call;
   if (on_device_) {
     bind_for_device(given, call);
     version = call.version;
-    return make_device_plan(call)->layouts;
+    what.layouts = make_device_plan(call)->layouts;
+    return what;
   }
   bind_arguments(given, call);
   version = call.version;
@@ -235,23 +270,26 @@ Layouts KernelFunction::layouts_of(const CallArguments &given, std::uint64_t &ve
   if (overwrites_) {
     place_in_inputs(call);
   }
+  what.sizes = sizes_of(call);
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const BoundArray &array = call.arrays[i];
     if (array.is_given()) {
-      layouts[i] = layout_of(array.nd, array.dimensions, array.strides, arguments_[i].item_size,
-                             arguments_[i].constant_tail);
+      what.layouts[i] = layout_of(array.nd, array.dimensions, array.strides,
+                                  arguments_[i].item_size, constant_tail(i, what.sizes));
+    } else {
+      what.layouts[i].packed = constant_tail(i, what.sizes); // a new array has no gaps
     }
   }
-  return layouts;
+  return what;
 }
 
 py::object KernelFunction::passes_once(const CallArguments &given) {
   std::uint64_t version = version_;
-  const Layouts layouts = layouts_of(given, version);
+  const KernelCase what = case_of(given, version);
   const std::vector<PassText> passes = analyse_unlocked([&] {
     scheduled_->require_legal();
-    return pass_texts(scheduled_->mapping(),
-                      scheduled_->options_for({layouts.begin(), layouts.end()}));
+    return pass_texts(scheduled_->mapping_for(what.sizes),
+                      scheduled_->options_for({what.layouts.begin(), what.layouts.end()}));
   });
   py::list result;
   for (const PassText &pass : passes) {
@@ -265,11 +303,8 @@ py::object KernelFunction::compile_once(const CallArguments &given) {
     return compile_for_device(given);
   }
   std::uint64_t version = version_;
-  const Layouts layouts = layouts_of(given, version);
-  std::shared_ptr<const CompiledKernel> kernel = find_kernel(layouts, {});
-  if (kernel == nullptr) {
-    kernel = make_kernel(layouts, {}, version);
-  }
+  const KernelCase what = case_of(given, version);
+  const std::shared_ptr<const CompiledKernel> kernel = find_or_make(what, version);
   last_compile_ = kernel;
   return compile_info(*kernel); // another thread may have compiled for other arrays meanwhile
 }

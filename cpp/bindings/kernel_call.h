@@ -142,15 +142,13 @@ private:
   pybind11::object passes_once(const CallArguments &given);
   /// Of the given arrays, and row-major where none is given; `version` of the schedule that the
   /// arguments were bound to.
-  Layouts layouts_of(const CallArguments &given, std::uint64_t &version);
+  KernelCase case_of(const CallArguments &given, std::uint64_t &version);
   pybind11::object trace_once(const std::string &computation, bool infinities,
                               const CallArguments &given);
   pybind11::object profile_once(int repeats, const CallArguments &given);
 
   struct CompiledEntry {
-    Layouts layouts;
-    std::vector<SharedArray> shared;
-    TargetSelection target;
+    KernelCase what;
     std::shared_ptr<const CompiledKernel> kernel;
   };
   // ---- kernel_schedule.cpp ----
@@ -235,24 +233,24 @@ private:
   std::map<std::string, ArrayView> views_of(const BoundCall &call, bool outputs) const;
   /// The first read outside its array, by the evaluator.
   std::optional<FailingRead> failing_read(BoundCall &call) const;
+  /// The sizes of such a call for which it has a kernel of its own; none of small arrays.
+  std::map<std::string, std::int64_t> sizes_of(const BoundCall &call) const;
+  /// So many of the last extents are numbers, with these.
+  int constant_tail(size_t argument, const std::map<std::string, std::int64_t> &sizes) const;
+  Layouts layouts_of(const BoundCall &call, const std::map<std::string, std::int64_t> &sizes) const;
   /// Also makes the outputs that are not given.
   std::shared_ptr<CallPlan> make_plan(BoundCall &call);
-  /// `target` as target_of says, in functions that run on a device; else that of the options.
-  std::shared_ptr<const CompiledKernel> find_kernel(const Layouts &layouts,
-                                                    const std::vector<SharedArray> &shared,
-                                                    const TargetSelection &target) const;
-  std::shared_ptr<const CompiledKernel> find_kernel(const Layouts &layouts,
-                                                    const std::vector<SharedArray> &shared) const {
-    return find_kernel(layouts, shared, scheduled_->options().target);
+  /// The case that a call is, unless its arrays share memory.
+  KernelCase case_of(const CallPlan &plan) const {
+    return {plan.layouts_of_sizes, scheduled_->options().target, {}, plan.sizes};
   }
-  std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts,
-                                                    const std::vector<SharedArray> &shared,
-                                                    std::uint64_t version,
-                                                    const TargetSelection &target);
-  std::shared_ptr<const CompiledKernel> make_kernel(const Layouts &layouts,
-                                                    const std::vector<SharedArray> &shared,
-                                                    std::uint64_t version) {
-    return make_kernel(layouts, shared, version, scheduled_->options().target);
+  std::shared_ptr<const CompiledKernel> find_kernel(const KernelCase &what) const;
+  std::shared_ptr<const CompiledKernel> make_kernel(const KernelCase &what, std::uint64_t version);
+  /// The one that there is, or else a new one.
+  std::shared_ptr<const CompiledKernel> find_or_make(const KernelCase &what,
+                                                     std::uint64_t version) {
+    const std::shared_ptr<const CompiledKernel> found = find_kernel(what);
+    return found != nullptr ? found : make_kernel(what, version);
   }
   /// Compiles, with the lock only where it is needed. Throws ScheduleChanged where `version` is
   /// over.
@@ -292,6 +290,8 @@ private:
   bool overwrites_ = false;                   ///< some input
   std::vector<bool> overwritten_; ///< by argument: an input in which something is stored
   std::vector<int> stored_in_;    ///< by argument: the input whose array an output is, or -1
+  /// What narrow_sizes() says: the position of a parameter, and below what it is narrow.
+  std::vector<std::pair<size_t, std::int64_t>> narrow_;
   std::vector<CompiledEntry> kernels_;
   CallPlans plans_;
   std::shared_ptr<const CompiledKernel> last_compile_;

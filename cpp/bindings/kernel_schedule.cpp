@@ -148,12 +148,14 @@ void KernelFunction::follow_schedule() {
                scheduled_->options().instrumentation == Instrumentation{} &&
                scheduled_->has_gpu_loops();
   fixed_ = scheduled_->fixed();
-  for (ArrayArgument &described : arguments_) {
-    described.constant_tail = 0;
-    for (auto extent = described.extents.rbegin();
-         extent != described.extents.rend() && is_number(extent->expression(), fixed_); ++extent) {
-      ++described.constant_tail;
-    }
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    arguments_[i].constant_tail = constant_tail(i, {});
+  }
+  narrow_.clear();
+  for (const NarrowSize &size : scheduled_->narrow_sizes()) {
+    const auto &parameters = function().parameters;
+    const auto found = std::find(parameters.begin(), parameters.end(), size.parameter);
+    narrow_.emplace_back(static_cast<size_t>(found - parameters.begin()), size.below);
   }
   overwrites_ = false;
   overwritten_.assign(arguments_.size(), false);

@@ -62,12 +62,14 @@ std::optional<std::int64_t> Access::coefficient(size_t dimension, size_t iterato
 
 Step Access::step(size_t iterator) const {
   Step result = Step::None;
-  for (size_t d = 0; d < subscripts.size(); ++d) {
+  bool side_by_side = true; // neighbours along the dimension
+  for (size_t d = subscripts.size(); d-- > 0;) {
     const auto moved = coefficient(d, iterator);
-    if (!moved || (*moved != 0 && (d + 1 < subscripts.size() || *moved != 1))) {
+    if (!moved || (*moved != 0 && (!side_by_side || *moved != 1))) {
       return Step::Other;
     }
     result = *moved != 0 ? Step::Unit : result;
+    side_by_side = side_by_side && d < extents.size() && extents[d] == 1;
   }
   return result;
 }

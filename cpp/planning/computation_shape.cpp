@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <utility>
 
 namespace tilewright {
 
@@ -77,7 +78,8 @@ bool reads_itself(const ExprPtr &value, const Computation &computation) {
 
 } // namespace
 
-Shape::Shape(const Computation &computation) : space_(instance_space(computation)) {
+Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed)
+    : fixed_(std::move(fixed)), space_(instance_space(computation)) {
   largest_bytes_ = computation.type.bytes();
   simple_ = !space_.iterators.empty() && !computation.type.is_complex();
   for (const Piece &piece : computation.pieces) {
@@ -126,6 +128,32 @@ bool Shape::is_chosen(const LoopDimension &loop) const {
     }
   }
   return false;
+}
+
+std::optional<std::int64_t> Shape::length(const ExprPtr &extent) const {
+  if (extent->kind == ExprKind::Parameter && fixed_.contains(extent->name)) {
+    return fixed_.at(extent->name);
+  }
+  return extent->kind == ExprKind::Constant ? number_of(*extent) : std::nullopt;
+}
+
+size_t Shape::innermost(size_t first, size_t end) const {
+  for (size_t d = end; d-- > first;) {
+    if (!is_single(d)) {
+      return d;
+    }
+  }
+  return end - 1;
+}
+
+bool Shape::is_single(const LoopDimension &loop) const {
+  for (size_t d = 0; d < extents_.size(); ++d) {
+    if (!is_single(d) && isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in,
+                                                  static_cast<unsigned>(d), 1) != isl_bool_false) {
+      return false;
+    }
+  }
+  return true;
 }
 
 ExprPtr Shape::update_of(const ExprPtr &value, const Computation &computation) {
@@ -491,9 +519,8 @@ void Shape::collect_values(const ExprPtr &node, const std::string &own, bool con
   access.conditional = conditional;
   access.node = node.get();
   for (size_t d = 0; d < node->operands.size(); ++d) {
-    const bool is_known = d < node->producer->extents.size() &&
-                          node->producer->extents[d]->kind == ExprKind::Constant;
-    access.extents.push_back(is_known ? number_of(*node->producer->extents[d]) : std::nullopt);
+    const std::vector<ExprPtr> &extents = node->producer->extents;
+    access.extents.push_back(d < extents.size() ? length(extents[d]) : std::nullopt);
   }
   for (const ExprPtr &index : node->operands) {
     access.subscripts.push_back(to_affine(index, {own, space_.iterators}));
@@ -503,8 +530,16 @@ void Shape::collect_values(const ExprPtr &node, const std::string &own, bool con
 }
 
 std::optional<std::int64_t> Shape::constant_extent(size_t iterator) const {
+  isl_set *domain = space_.domain.copy();
+  for (const auto &[name, value] : fixed_) {
+    const int position = isl_set_find_dim_by_name(domain, isl_dim_param, name.c_str());
+    if (position >= 0) {
+      domain = isl_set_fix_val(domain, isl_dim_param, static_cast<unsigned>(position),
+                               isl_val_int_from_si(isl_context().get(), value));
+    }
+  }
   const isl::set values =
-      isl::manage(project_onto(space_.domain, iterator, space_.iterators.size()));
+      isl::manage(project_onto(isl::manage(domain), iterator, space_.iterators.size()));
   const auto bound = [](isl_val *raw) -> std::optional<std::int64_t> {
     const isl::val value = isl::manage(raw);
     if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {

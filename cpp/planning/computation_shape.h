@@ -9,6 +9,7 @@
 #include "planning/access_steps.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,7 +21,8 @@ namespace tilewright {
 /// runs over.
 class Shape {
 public:
-  explicit Shape(const Computation &computation);
+  /// `fixed`: parameters of which the values are known.
+  explicit Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed = {});
 
   /// Is it made of affine reads and arithmetic that vectors have?
   bool simple() const { return simple_; }
@@ -35,6 +37,14 @@ public:
   std::int64_t read_lanes() const;
   /// The number of iterations where it is a constant.
   std::optional<std::int64_t> extent(size_t iterator) const { return extents_[iterator]; }
+  /// Has it one iteration, such as that over the only column of an array? Then it is no loop.
+  bool is_single(size_t iterator) const { return extents_[iterator] == 1; }
+  /// The innermost iterator of the results that is a loop, or else the last one. There are results.
+  size_t column() const { return innermost(0, rank()); }
+  /// The same of the reduced ones.
+  size_t term() const { return innermost(rank(), rank() + reduced()); }
+  /// Does such a loop run over iterators of one iteration only?
+  bool is_single(const LoopDimension &loop) const;
   /// Does a condition on indices, as that of a padded operand, depend on the iterator?
   bool is_tested(size_t iterator) const { return tested_.contains(space_.iterators[iterator]); }
 
@@ -119,7 +129,12 @@ private:
   void leave_out(const ExprPtr &read, const ExprPtr &value);
   void collect_choice(const ExprPtr &choice, const std::string &own);
   std::optional<std::int64_t> constant_extent(size_t iterator) const;
+  size_t innermost(size_t first, size_t end) const;
 
+  /// The length of an axis where it is known.
+  std::optional<std::int64_t> length(const ExprPtr &extent) const;
+
+  std::map<std::string, std::int64_t> fixed_;
   InstanceSpace space_;
   std::vector<Access> reads_;
   std::vector<Operand> operands_; ///< of a reduction

@@ -101,7 +101,8 @@ public:
                                                           computation->name) != parts->end();
       if (is_asked && is_apart(plain.state(), computation->name) &&
           !is_shown(plain.state(), *computation) && block_node(*computation) == nullptr) {
-        candidates_.push_back({computation->name, Shape(*computation), reads_itself(*computation)});
+        candidates_.push_back({computation->name, Shape(*computation, plain.state().fixed),
+                               reads_itself(*computation)});
       }
     }
   }

@@ -33,6 +33,10 @@ constexpr std::int64_t wide_streams = 8;
 constexpr std::int64_t narrow_streams = 4;
 /// Vectors of partial states that a fold has side by side, so that none waits for the one before.
 constexpr std::int64_t fold_vectors = 4;
+/// So few columns are no vectors: their terms are.
+constexpr std::int64_t few_columns = 3;
+/// Rows that share a transposed operand of few columns.
+constexpr std::int64_t rows_of_transposed = 256;
 /// So few results are no work for several threads, unless these share the terms.
 constexpr std::int64_t few_results = 16;
 /// Terms of a block of which a thread makes a partial state, where there is one result.
@@ -55,7 +59,8 @@ void Tagging::vectorize() {
     scatter_rows(lanes);
     return;
   }
-  const size_t column = shape_.rank() - 1;
+  move_singles_out();
+  const size_t column = shape_.rank() > 0 ? shape_.column() : 0;
   if (vectorize_one_row() || vectorize_short() || vectorize_interleaved()) {
     return;
   }
@@ -78,14 +83,34 @@ void Tagging::vectorize() {
     give("vectorize", {j + "1", lanes});
     return;
   }
-  const size_t term = shape_.rank() + shape_.reduced() - 1;
-  if (shape_.reduced() > 0 && shape_.all_contiguous(term) && shape_.any_contiguous(term) &&
-      long_enough(term)) {
+  if (shape_.reduced() == 0) {
+    return;
+  }
+  const size_t term = shape_.term();
+  if (shape_.all_contiguous(term) && shape_.any_contiguous(term) && long_enough(term)) {
     if (shape_.states() > 0) {
       fold_terms(term, lanes);
       return;
     }
     sum_terms(term, lanes);
+    return;
+  }
+  if (long_enough(term)) {
+    sum_few_columns(column, term, lanes);
+  }
+}
+
+/// Iterators of one iteration stand outside of the innermost loop, which they would keep from
+/// being a vector.
+void Tagging::move_singles_out() {
+  size_t last = shape_.rank() + shape_.reduced();
+  std::vector<Argument> order;
+  while (last > 0 && shape_.is_single(last - 1)) {
+    order.emplace_back(shape_.name(--last));
+  }
+  if (last > 0 && !order.empty()) {
+    order.emplace_back(shape_.name(last - 1));
+    give("reorder", std::move(order));
   }
 }
 
@@ -94,7 +119,7 @@ bool Tagging::vectorize_short() {
   if (shape_.rank() == 0 || shape_.reduced() > 0 || shape_.has_condition()) {
     return false;
   }
-  const size_t column = shape_.rank() - 1;
+  const size_t column = shape_.column();
   const std::int64_t extent = shape_.extent(column).value_or(shape_.lanes());
   if (extent < fewest_lanes || extent >= shape_.lanes() || !shape_.all_contiguous(column)) {
     return false;
@@ -111,7 +136,7 @@ bool Tagging::vectorize_one_row() {
       (shape_.reduced() > 0 && !has_small_window(shape_))) {
     return false;
   }
-  const size_t column = shape_.rank() - 1;
+  const size_t column = shape_.column();
   const std::int64_t lanes = shape_.lanes();
   const std::int64_t extent = shape_.extent(column).value_or(lanes);
   const bool long_enough = shape_.extent(column - 1).value_or(lanes) * extent >= lanes;
@@ -145,7 +170,7 @@ bool Tagging::vectorize_interleaved() {
       (shape_.reduced() > 0 && !has_small_window(shape_))) {
     return false;
   }
-  const size_t column = shape_.rank() - 1;
+  const size_t column = shape_.column();
   const std::int64_t lanes = shape_.lanes();
   if (lanes < fewest_lanes || shape_.extent(column).value_or(lanes) < lanes ||
       shape_.all_contiguous(column) || !shape_.moves_at_most(column, most_apart)) {
@@ -175,10 +200,10 @@ bool Tagging::sums_short() const {
   if (shape_.reduced() == 0) {
     return false;
   }
-  const size_t term = shape_.rank() + shape_.reduced() - 1;
+  const size_t term = shape_.term();
   const bool terms_fill = shape_.all_contiguous(term) && shape_.any_contiguous(term) &&
                           shape_.extent(term).value_or(shape_.lanes()) >= shape_.lanes();
-  return !terms_fill && shape_.extent(shape_.rank() - 1).value_or(0) >= fewest_lanes;
+  return !terms_fill && shape_.extent(shape_.column()).value_or(0) >= fewest_lanes;
 }
 
 /// Few results: threads sum blocks of terms, which do not depend on how many threads there are.
@@ -242,7 +267,7 @@ bool Tagging::join_blocks(bool keeps_rows) {
   return true;
 }
 
-/// The outermost of the loops that no reduced iterator drives and that is none of `tried`.
+/// The outermost of the loops that no reduced iterator drives, after so many others.
 bool Tagging::parallelize(size_t choice) {
   std::vector<LoopDimension> loops = mapping_.time_space(computation_).dimensions;
   const size_t outer = shape_.rank();
@@ -254,6 +279,9 @@ bool Tagging::parallelize(size_t choice) {
     if (loop.tag.tag != Tag::Sequential || reduced || shape_.is_chosen(loop)) {
       return false; // what is inside of these is not worth threads
     }
+    if (shape_.is_single(loop)) {
+      continue;
+    }
     if (choice-- == 0) {
       parallelize_fold(computation_, loop.name);
       return true;
@@ -262,9 +290,43 @@ bool Tagging::parallelize(size_t choice) {
   return false;
 }
 
+/// Few results along `column`, of terms that lie side by side but for an operand that all rows
+/// share, such as the columns of a narrow matrix: this is transposed once for a block of rows, and
+/// a tile of a few rows and all columns is summed in lanes.
+///     for i / block_rows:
+///       [pack]
+///       for i / rows in the block: for k / lanes: for rows, j (unrolled): for lanes (a vector)
+void Tagging::sum_few_columns(size_t column, size_t term, std::int64_t lanes) {
+  const auto columns = shape_.rank() > 1 ? shape_.extent(column) : std::nullopt;
+  if (!columns || *columns > few_columns || shape_.states() > 0 || shape_.reduced() != 1) {
+    return;
+  }
+  for (size_t row = column; row-- > 0;) {
+    if (shape_.extent(row).value_or(few_results) < few_results || shape_.is_chosen(row) ||
+        !shape_.packs_all(row, term)) {
+      continue;
+    }
+    little_ = little_for_tiles;
+    const auto packed = shape_.packable(row, term);
+    const std::int64_t rows = std::max<std::int64_t>(1, (wide_ ? 8 : 4) / *columns);
+    const std::string i = shape_.name(row);
+    const std::string j = shape_.name(column);
+    const std::string k = shape_.name(term);
+    give("split", {i, rows_of_transposed});
+    give("split", {i + "1", rows});
+    give("split", {k, lanes});
+    give("reorder", {i + "0", i + "10", k + "0", i + "11", j, k + "1"});
+    give("unroll", {i + "11", rows});
+    give("unroll", {j, *columns});
+    give("vectorize", {k + "1", lanes});
+    keep(*packed, i + "0", lanes);
+    return;
+  }
+}
+
 /// Rows that data choose: the elements of a row lie side by side.
 void Tagging::scatter_rows(std::int64_t lanes) {
-  size_t column = shape_.rank() - 1;
+  size_t column = shape_.column();
   std::vector<Argument> order;
   for (; column > 0 && shape_.is_chosen(column); --column) {
     order.insert(order.begin(), shape_.name(column));
@@ -280,7 +342,7 @@ void Tagging::scatter_rows(std::int64_t lanes) {
 
 /// A fold that takes its terms in order runs for several results at a time.
 void Tagging::fold_rows(size_t term, std::int64_t lanes) {
-  const size_t column = shape_.rank() - 1;
+  const size_t column = shape_.column();
   if (shape_.extent(column).value_or(lanes) < lanes) {
     return;
   }
@@ -467,7 +529,7 @@ void Tagging::sum_window(size_t column, std::int64_t lanes) {
 void Tagging::sum_columns(size_t column, std::int64_t lanes) {
   little_ = std::max(little_, little_for_columns);
   const std::string j = shape_.name(column);
-  const size_t term = shape_.rank() + shape_.reduced() - 1;
+  const size_t term = shape_.term();
   const std::int64_t rows = streams();
   const bool several = shape_.states() == 0 && shape_.extent(term).value_or(rows) >= rows;
   give("split", {j, block_columns});

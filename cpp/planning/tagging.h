@@ -28,7 +28,8 @@ public:
   /// The loops over blocks of a tiled reduction run as one parallel loop. If `keeps_rows`, the
   /// first one stays for others to share if it is a whole loop. False if there are not several.
   bool join_blocks(bool keeps_rows);
-  /// The outermost of the loops that no reduced iterator drives and that is none of `tried`.
+  /// The outermost of the loops that no reduced iterator drives, after `choice` others. What has
+  /// one iteration is none.
   bool parallelize(size_t choice);
 
   /// Is it tiled, and its first loop a whole one?
@@ -51,12 +52,14 @@ private:
 
   bool contiguous_when_packed(size_t column) const;
   std::int64_t streams() const;
+  void move_singles_out();
   bool vectorize_short();
   bool vectorize_one_row();
   bool vectorize_interleaved();
   void sum_window(size_t column, std::int64_t lanes);
   bool sums_short() const;
   void sum_terms(size_t term, std::int64_t lanes);
+  void sum_few_columns(size_t column, size_t term, std::int64_t lanes);
   bool has_few_results() const;
   void sum_blocks(size_t term, std::int64_t lanes);
   void scatter_rows(std::int64_t lanes);

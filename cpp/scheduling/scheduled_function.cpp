@@ -221,22 +221,6 @@ const std::map<std::string, std::int64_t> &ScheduledFunction::fixed() const {
   return current_ ? current_->mapping.state().fixed : none;
 }
 
-std::shared_ptr<const Mapping> ScheduledFunction::declared_loops() const {
-  if (!current_ || current_->mapping.state().work.declared == 0) {
-    return nullptr;
-  }
-  if (declared_loops_ == nullptr) {
-    Mapping mapping = default_state().mapping;
-    Command fix{"", "fix", {}, {}};
-    for (const auto &[name, value] : current_->mapping.state().fixed) {
-      fix.arguments.insert(fix.arguments.end(), {Argument(name), Argument(value)});
-    }
-    mapping = fix.arguments.empty() ? mapping : mapping.with(fix);
-    declared_loops_ = make_isl_shared<Mapping>(std::move(mapping));
-  }
-  return declared_loops_;
-}
-
 // ---- commands ----
 
 std::vector<Command> ScheduledFunction::commands() const {
@@ -544,7 +528,7 @@ PreparedKernel ScheduledFunction::prepare(const KernelRequest &request, std::uin
     options.target = *request.target;
   }
   if (request.shared.empty()) {
-    return tilewright::prepare(mapping(), options);
+    return tilewright::prepare(mapping_for(request.sizes), options);
   }
   const SharingVerdict &verdict = sharing(request.shared);
   if (!verdict.mapping) {
@@ -566,34 +550,5 @@ std::shared_ptr<const CompiledKernel> ScheduledFunction::compile(const KernelReq
 }
 
 void ScheduledFunction::store_verdicts() { legal_schedules().store(); }
-
-bool is_number(const ExprPtr &extent, const std::map<std::string, std::int64_t> &fixed) {
-  bool known = true;
-  visit(extent, [&](const ExprPtr &node) {
-    known = known && (node->kind != ExprKind::Parameter || fixed.contains(node->name));
-  });
-  return known;
-}
-
-std::vector<ArrayLayout> row_major_layouts(const Function &function,
-                                           const std::map<std::string, std::int64_t> &fixed) {
-  std::vector<ArrayLayout> layouts;
-  const auto add = [&](const Computation &computation) {
-    const int rank = static_cast<int>(computation.extents.size());
-    int packed = 0; // inner dimensions of constant extents
-    for (int d = rank - 1; d > 0 && is_number(computation.extents[static_cast<size_t>(d)], fixed);
-         --d) {
-      ++packed;
-    }
-    layouts.push_back({rank - 1, packed});
-  };
-  for (const ComputationPtr &input : function.inputs) {
-    add(*input);
-  }
-  for (const ComputationPtr &output : function.outputs) {
-    add(*output);
-  }
-  return layouts;
-}
 
 } // namespace tilewright

@@ -37,11 +37,20 @@ struct SharingVerdict {
   std::string reason; ///< why it is not
 };
 
+/// A parameter whose small values deserve kernels of their own: those below `below`.
+struct NarrowSize {
+  std::string parameter;
+  std::int64_t below = 0;
+};
+
 /// What a kernel is compiled for, beside the function's own options.
 struct KernelRequest {
   std::vector<ArrayLayout> layouts;      ///< of the arguments: inputs, then outputs
   std::vector<SharedArray> shared;       ///< arrays of the call that share memory
   std::optional<TargetSelection> target; ///< instead of the function's
+  /// Parameters that have these values, for which the library schedules anew; without `shared`, and
+  /// only of narrow_sizes().
+  std::map<std::string, std::int64_t> sizes;
   Instrumentation instrumentation;
 };
 
@@ -73,6 +82,8 @@ public:
   Mapping declared_mapping() const { return Mapping(isolated_); }
   /// `mapping()`, or what the default schedule makes of it where that is used.
   Mapping mapping_that_runs() const;
+  /// `mapping()` for calls with these sizes, of narrow_sizes(), which the library schedules anew.
+  Mapping mapping_for(const std::map<std::string, std::int64_t> &sizes) const;
   /// Each input that a schedule overwrites, with the computations stored in its array, in the order
   /// of the function. Asks for no mapping.
   std::vector<std::pair<std::string, std::vector<std::string>>> overwritten() const;
@@ -123,6 +134,10 @@ public:
   void set_check_bounds(bool check);
   /// Whether the library schedules the function: it may, and nobody has given a command.
   bool uses_default_schedule() const;
+  /// Where the library schedules the function: the sizes along which its vectors and tiles lie. Where
+  /// a call has such a size that is less than a vector, as that of an array of one column or a batch
+  /// of one row, other loops than the general ones are vectors.
+  std::vector<NarrowSize> narrow_sizes() const;
   /// Reductions that were isolated from the expressions of a function that somebody schedules, of
   /// which no command speaks: the library schedules them. None beside loops of a GPU.
   std::vector<std::string> unscheduled_parts() const;
@@ -205,7 +220,8 @@ private:
 };
 
 /// Whether the length of an axis is a number, where these parameters have one value.
-bool is_number(const ExprPtr &extent, const std::map<std::string, std::int64_t> &fixed);
+bool is_number(const ExprPtr &extent, const std::map<std::string, std::int64_t> &fixed,
+               const std::map<std::string, std::int64_t> &sizes = {});
 
 /// The layouts of row-major arrays without gaps, for all arguments of a function.
 std::vector<ArrayLayout> row_major_layouts(const Function &function,

@@ -61,10 +61,9 @@ def to_function(
         try:
             return _function_of(program, keeps_order, options)
         except (tw.DomainError, tw.ScheduleError):
-            if not leaving_has_no_meaning:
-                raise
+            how = {"is_inside": True} if leaving_has_no_meaning else {"is_stepping": True}
             try:
-                return _function_of(program, keeps_order, options, is_inside=True)
+                return _function_of(program, keeps_order, options, **how)
             except (tw.DomainError, tw.ScheduleError, tw.TranslationError, _NothingElse):
                 pass
             raise
@@ -90,13 +89,22 @@ def _limit_text(error: tw.TilewrightError) -> str:
 
 
 class _NothingElse(Exception):
-    """No statement stands behind conditions of data."""
+    """No statement stands behind conditions of data, or no loop has bounds that these decide."""
 
 
 def _function_of(
-    program: tree.Program, keeps_order: bool, options: dict[str, Any], is_inside: bool = False
+    program: tree.Program,
+    keeps_order: bool,
+    options: dict[str, Any],
+    is_inside: bool = False,
+    is_stepping: bool = False,
 ) -> TranslatedFunction:
-    """See `to_function`; `is_inside`: what data decide about stays within its arrays (`inside`)."""
+    """See `to_function`.
+
+    Args:
+        is_inside: what data decide about stays within its arrays (`inside`).
+        is_stepping: the iterators of loops whose bounds data decide are scalars (`whiles`).
+    """
 
     def scan_again(*given: Any) -> Scanned:
         again = scan(*given)
@@ -104,7 +112,7 @@ def _function_of(
             stay_inside(again)
         return again
 
-    scanned, straight, flags = _scanned(program)
+    scanned, straight, flags = _scanned(program, is_stepping)
     if is_inside and not stay_inside(scanned):
         raise _NothingElse
     memory = memory_of(scanned)
@@ -135,19 +143,25 @@ def _function_of(
 _NOT_LEGAL = (tw.IllegalScheduleError, tw.SelfDependenceError)
 
 
-def _scanned(program: tree.Program) -> tuple[Scanned, tree.Program, frozenset[str]]:
+def _scanned(
+    program: tree.Program, is_stepping: bool
+) -> tuple[Scanned, tree.Program, frozenset[str]]:
     """The statements in order, of a program without `while` and jumps, and the truth values in it."""
     of_data: frozenset[str] = frozenset()
     while True:
-        straight, flags = without_jumps(bounded(program, of_data))
+        straight, flags = without_jumps(bounded(program, of_data, is_stepping))
         limits = frozenset(straight.parameters) - frozenset(program.parameters)
         straight = with_calls_everywhere(straight, limits)
         try:
-            return scan(straight, flags), straight, flags
+            scanned = scan(straight, flags)
         except BoundsOfData as found:
             if found.loop.label in of_data:
                 refuse(found.loop.location, "the bounds of this loop are not affine")
             of_data |= {found.loop.label}
+            continue
+        if is_stepping and not of_data:
+            raise _NothingElse
+        return scanned, straight, flags
 
 
 def _read_by_data(scanned: Scanned, memory: Memory) -> frozenset[str]:
@@ -355,7 +369,13 @@ class _Maker:
             name: tw.cast(translate(what.subscripts[axis]), tw.int64)._handle
             for axis, name in computed.elements.items()
         }
-        return self.sources(what.array, computed.reference, one.name, values)
+        found = self.sources(what.array, computed.reference, one.name, values)
+        if self.asks_range:  # an array of no elements has none to read, whatever data say
+            array = self.arrays[what.array]
+            extents = self.extents(array)
+            for axis in computed.elements:
+                found = tw.select(extents[axis] > 0, found, _zero(array))
+        return found
 
     def found(
         self, one: ScannedStatement, array: str, subscripts: tuple[Affine, ...]

@@ -15,7 +15,7 @@ import tilewright as tw
 
 from .. import _core
 from . import tree
-from .affine import Affine, Quotient, Scope, affine_of
+from .affine import Affine, Quotient, Scope, affine_of, itself
 from .refusals import refuse
 
 __all__ = ["Translator", "affine_expression"]
@@ -101,7 +101,8 @@ class Translator:
     def condition(self, expression: tree.Expression) -> tw.Expression:
         """A condition, its comparisons of affine functions as such."""
         match expression:
-            case tree.Select():  # C's && and ||
+            case tree.Select() if not self._may_leave(expression.if_true, expression.if_false):
+                # && and ||: both sides may be asked
                 first = self.condition(expression.condition)
                 if isinstance(expression.if_false, tree.Literal) and not expression.if_false.value:
                     return first & self.condition(expression.if_true)
@@ -116,6 +117,15 @@ class Translator:
                 if left is not None and right is not None:
                     return _OPERATORS[expression.name](left, right)
         return self(expression)
+
+    def _may_leave(self, *expressions: tree.Expression) -> bool:
+        """Whether an array is read where data say: only what is chosen is inside then."""
+        return any(
+            affine_of(subscript, self._scope or itself()) is None
+            for expression in expressions
+            for read in tree.reads_of(expression)
+            for subscript in read.subscripts
+        )
 
     def _affine(self, expression: tree.Expression) -> tw.Expression | None:
         scope = self._scope

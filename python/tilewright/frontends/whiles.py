@@ -28,6 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import tree
+from .polynomials import affine_text, polynomial, tree_of
 from .rewriting import rewritten
 
 __all__ = ["LIMIT", "bounded"]
@@ -37,9 +38,12 @@ LIMIT = 2**40
 
 _BOOL = np.dtype(np.bool_)
 _INDEX = np.dtype(np.int64)
+_JUMPS = (tree.While, tree.Break, tree.Continue, tree.Return)
 
 
-def bounded(program: tree.Program, of_data: frozenset[str] = frozenset()) -> tree.Program:
+def bounded(
+    program: tree.Program, of_data: frozenset[str] = frozenset(), stepping: bool = False
+) -> tree.Program:
     """The program with `for` loops in place of those whose iterations data decide.
 
     A parameter that is no argument bounds those that need one: `LIMIT` is its value in calls.
@@ -47,8 +51,10 @@ def bounded(program: tree.Program, of_data: frozenset[str] = frozenset()) -> tre
     Args:
         program: any.
         of_data: labels of `for` loops whose bounds are not affine.
+        stepping: whether the iterators of these are scalars, of which nothing is known: what they
+            subscript is checked while the kernel runs.
     """
-    pass_ = _Pass(program, of_data)
+    pass_ = _Pass(program, of_data, stepping)
     body = pass_.block(program.body)
     if not pass_.changed:
         return program
@@ -62,9 +68,10 @@ def bounded(program: tree.Program, of_data: frozenset[str] = frozenset()) -> tre
 
 
 class _Pass:
-    def __init__(self, program: tree.Program, of_data: frozenset[str]) -> None:
+    def __init__(self, program: tree.Program, of_data: frozenset[str], stepping: bool) -> None:
         self.program = program
         self.of_data = of_data
+        self.stepping = stepping
         self.taken = {*program.arrays, *program.parameters}
         for statement in tree.walk(program.body):
             if isinstance(statement, tree.For):
@@ -89,6 +96,8 @@ class _Pass:
             case tree.For() if one.label in self.of_data:
                 self.changed = True
                 inner = replace(one, body=self.block(one.body))
+                if self.stepping:
+                    return self.stepped(inner)
                 return self.within(inner) or self.counted(inner)
             case tree.For():
                 return (replace(one, body=self.block(one.body)),)
@@ -134,12 +143,35 @@ class _Pass:
         loop = replace(loop, body=(tree.If(test, body, (leave,), one.location),))
         return (*first, *second, loop)
 
+    def stepped(self, one: tree.For) -> tuple[tree.Statement, ...]:
+        """The same with a scalar for the iterator, which each iteration finds and steps."""
+        first, start = self.kept(one.start, f"{one.label}_start", one.location)
+        second, stop = self.kept(one.stop, f"{one.label}_stop", one.location)
+        loop = self.endless(one.label, (), one.location)[1]
+        following = self.scalar(f"{one.label}_next", one.location)
+        value = self.scalar(f"{one.label}_at", one.location)
+        test = tree.Operation("<" if one.step > 0 else ">", (following, stop), _BOOL, one.location)
+        after = tree.Operation("+", (value, _number(one.step)), _INDEX, one.location)
+        body = (
+            tree.Assign(value, following, f"{value.array}_is", one.location),
+            tree.Assign(following, after, f"{following.array}_steps", one.location),
+            *_substituted(one.body, one.iterator.name, value),
+        )
+        leave = tree.Break(one.location)
+        loop = replace(loop, body=(tree.If(test, body, (leave,), one.location),))
+        begin = tree.Assign(following, start, f"{following.array}_is", one.location)
+        return (*first, *second, begin, loop)
+
     # ---- loops within an array ----
 
     def within(self, one: tree.For) -> tuple[tree.Statement, ...]:
-        """A loop over all that the iterator may subscript, guarded by the bounds."""
-        extents = self.subscripted(one)
-        if one.step != 1 or not extents:
+        """A loop over all for which what each iteration subscripts lies in its array, guarded by the
+        bounds of data; none, if nothing says where these iterations end."""
+        accesses = self.subscripted(one)
+        ends = [end for each in accesses if (end := _end(*each, one)) is not None]
+        begins = [begin for each in accesses if (begin := _begin(each[0], one)) is not None]
+        begins_known = affine_text(polynomial(one.start)) is not None
+        if not ends or (one.step < 0 and not begins) or not (begins_known or abs(one.step) == 1):
             return ()
         written = {
             each.target.array for each in tree.walk(one.body) if isinstance(each, tree.Assign)
@@ -151,33 +183,49 @@ class _Pass:
                 first, bound = self.kept(bound, f"{one.label}_{what}", one.location)
                 before += first
             bounds.append(bound)
-        iterator = (
-            tree.Convert(one.iterator, _INDEX) if one.iterator.dtype != _INDEX else one.iterator
-        )
-        tests = [
-            tree.Operation(sign, (iterator, bound), _BOOL, one.location)
-            for sign, bound in zip((">=", "<"), bounds, strict=True)
+        start, stop = bounds
+        up = one.step > 0
+        over = (_number(0), ends[0]) if up else (_before(ends[0], one), begins[0])
+        tests: list[tuple[str, tree.Expression, tree.Expression]] = []
+        if begins_known:
+            over = (start, over[1])
+        else:
+            tests.append((">=" if up else "<=", one.iterator, start))
+        tests.append(("<" if up else ">", one.iterator, stop))
+        tests += [("<", subscript, extent) for subscript, extent in accesses]
+        operations = [
+            tree.Operation(sign, (_index(left), _index(right)), _BOOL, one.location)
+            for sign, left, right in tests
         ]
-        test = tree.Operation("&", (tests[0], tests[1]), _BOOL, one.location)
+        test = operations[0]
+        for each in operations[1:]:
+            test = tree.Operation("&", (test, each), _BOOL, one.location)
         body = (tree.If(test, one.body, (), one.location),)
-        shortest = extents[0]
-        for each in extents[1:]:
-            shortest = tree.Operation("minimum", (shortest, each), _INDEX, one.location)
-        return (*before, replace(one, start=_number(0), stop=shortest, body=body))
+        return (*before, replace(one, start=over[0], stop=over[1], body=body))
 
-    def subscripted(self, one: tree.For) -> list[tree.Expression]:
-        """The extents of the arrays that the iterator itself subscripts in each iteration."""
-        found: list[tree.Expression] = []
+    def subscripted(self, one: tree.For) -> list[tuple[tree.Expression, tree.Expression]]:
+        """The affine subscripts that grow with the iterator and that each iteration uses, and the
+        extents that they must stay below."""
+        found: dict[object, tuple[tree.Expression, tree.Expression]] = {}
         for statement in one.body:
             for expression in _always(statement):
                 for read in tree.reads_of(expression):
-                    extents = self.program.arrays[read.array].shape
-                    for subscript, extent in zip(read.subscripts, extents, strict=True):
-                        if _plain_name(subscript) == one.iterator.name and extent not in found:
-                            found.append(extent)
-            if isinstance(statement, tree.If | tree.While | tree.Break | tree.Continue):
+                    array = self.scalars.get(read.array) or self.program.arrays[read.array]
+                    for subscript, extent in zip(read.subscripts, array.shape, strict=True):
+                        form = polynomial(subscript)
+                        is_affine = affine_text(form) is not None
+                        if is_affine and form and form.get((one.iterator.name,), 0) > 0:
+                            key = tuple(sorted(form.items())), repr(extent)
+                            found.setdefault(key, (subscript, extent))
+            if any(isinstance(each, _JUMPS) for each in tree.walk((statement,))):
                 break
-        return found
+        return list(found.values())
+
+    def scalar(self, wanted: str, location: tree.Location) -> tree.Read:
+        """A new scalar for an index."""
+        name = self.name(wanted)
+        self.scalars[name] = tree.Array(name, _INDEX, (), location, local=True)
+        return tree.Read(name, (), _INDEX, location)
 
     def kept(
         self, value: tree.Expression, wanted: str, location: tree.Location
@@ -195,18 +243,60 @@ def _number(value: int) -> tree.Literal:
     return tree.Literal(value, _INDEX)
 
 
-def _plain_name(subscript: tree.Expression) -> str:
-    while isinstance(subscript, tree.Convert):
-        subscript = subscript.value
-    return subscript.name if isinstance(subscript, tree.Variable) else ""
+def _index(expression: tree.Expression) -> tree.Expression:
+    return expression if expression.dtype == _INDEX else tree.Convert(expression, _INDEX)
+
+
+def _before(end: tree.Expression, one: tree.For) -> tree.Expression:
+    return tree.Operation("-", (end, _number(1)), _INDEX, one.location)
+
+
+def _end(
+    subscript: tree.Expression, extent: tree.Expression, one: tree.For
+) -> tree.Expression | None:
+    """Behind the last value of the iterator for which a subscript is below the extent."""
+    form = dict(polynomial(subscript) or {})
+    factor = form.pop((one.iterator.name,))
+    where = one.location
+    types = {each.name: each.dtype for each in _variables(subscript)}
+
+    def variable(name: str) -> tree.Expression:
+        return _index(tree.Variable(name, types[name]))
+
+    room = _index(extent)
+    if form:
+        room = tree.Operation("-", (room, tree_of(form, variable, _INDEX, where)), _INDEX, where)
+    if factor == 1:
+        return room
+    up = tree.Operation("+", (room, _number(factor - 1)), _INDEX, where)
+    return tree.Operation("//", (up, _number(factor)), _INDEX, where)
+
+
+def _begin(subscript: tree.Expression, one: tree.For) -> tree.Expression | None:
+    """Before the first value of the iterator for which a subscript is not below 0, if it is a number."""
+    form = dict(polynomial(subscript) or {})
+    factor = form.pop((one.iterator.name,))
+    if form.keys() - {()}:
+        return None
+    return _number(-(form.get((), 0) // factor) - 1)
+
+
+def _variables(expression: tree.Expression) -> Iterator[tree.Variable]:
+    if isinstance(expression, tree.Variable):
+        yield expression
+    for part in tree.parts_of(expression):
+        yield from _variables(part)
 
 
 def _always(statement: tree.Statement) -> Iterator[tree.Expression]:
     """What is evaluated whenever the statement runs, without the branches of choices."""
-    if not isinstance(statement, tree.Assign):
-        return
-    yield statement.target
-    pending: list[tree.Expression] = [statement.value]
+    pending: list[tree.Expression] = []
+    match statement:
+        case tree.Assign():
+            yield statement.target
+            pending = [statement.value]
+        case tree.If():
+            pending = [statement.condition]
     while pending:
         expression = pending.pop()
         if isinstance(expression, tree.Select):

@@ -360,6 +360,7 @@ class Context:
             self.refuse(node, f"{what} is negative")
         if not is_pure(expression):
             self.refuse(node, f"whether {what} is negative depends on data", "slice by parameters")
+        self.require_numbers_in(expression)
         condition = Operation(">=", (expression, literal(0)), BOOL.dtype, self.at(node))
         self.emit(Assume(condition, self.at(node), checked=True), node)
 

@@ -41,6 +41,7 @@ from .expressions import Expressions
 from .indices import Linear, add, constant_of, linear, literal, subtract
 from .kinds import BOOL, INT, INT64
 from .parallel_sums import ParallelSums
+from .unrolled_jumps import jumps_of, one_after_another
 from .values import ArrayValue, RangeValue, Scalar, Stepped, TupleValue, Value, as_bool_literal
 
 __all__ = ["LoopStatements"]
@@ -201,12 +202,54 @@ class LoopStatements(ParallelSums, Expressions):
 
     def unrolled(self, node: ast.For, values: TupleValue) -> None:
         """A loop over the parts of a tuple or list: the body for each of them."""
-        if any(isinstance(each, ast.Break | ast.Continue) for each in ast.walk(node)):
-            self.refuse(node, "a loop over a tuple that is left", "loop over an array or range")
+        named = self.named_arrays()
+        bodies = []
+        renames = False
         for part in values.parts:
-            self.store(node.target, part, node)
-            for statement in self.block_of(node.body):
-                self.emit(statement, node)
+            with self.collected() as body:
+                self.store(node.target, part, node)
+                body.extend(self.block_of(node.body))
+            bodies.append(tuple(body))
+            renames |= not self.names_are(named)
+        if any(True for body in bodies for _ in jumps_of(body)):
+            if renames:
+                self.refuse_renaming(node, named, "in a loop over a tuple that is left")
+            self.require_places(node)
+        joined = one_after_another(bodies, lambda body: self.once(body, node))
+        if joined is None:
+            self.refuse(
+                node,
+                "a loop over a tuple that is left in several ways",
+                "loop over an array or range",
+            )
+        for statement in joined:
+            self.emit(statement, node)
+
+    def once(self, body: tuple[Statement, ...], node: ast.For) -> For:
+        """A loop of one turn, which jumps leave."""
+        turn = Variable(self.fresh("once"), INT64)
+        label = self.loop_label("once")
+        return For(turn, literal(0), literal(1), 1, body, label, self.at(node))
+
+    def require_places(self, node: ast.For) -> None:
+        """What a loop over a tuple assigns and others read has a place, and no value for each part that
+        the text alone knows: jumps decide which one was the last."""
+        webs = self.frame.webs.name_of
+        inside = {id(each) for each in ast.walk(node)}
+        elsewhere = {web for each, web in webs.items() if each not in inside}
+        for each in ast.walk(node):
+            web = webs.get(id(each), "")
+            if (
+                isinstance(each, ast.Name)
+                and isinstance(each.ctx, ast.Store)
+                and web in elsewhere
+                and not isinstance(self.frame.bindings.get(web), Storage)
+            ):
+                self.refuse(
+                    each,
+                    f"{each.id} is used behind a loop over a tuple that is left",
+                    f"assign what {each.id} is to a name of its own before the jump",
+                )
 
     def while_loop(self, node: ast.While) -> None:
         remarks = self.frame.source.remarks(node)

@@ -345,7 +345,7 @@ class Statements(Masks, LoopStatements):
         kind, shape = self.remembered((self.frame.key, web), value.kind, value.shape)
         if shape is None or not same_shape(shape, value.shape):
             self.decide_tests()
-            self.refuse(node, f"{target.id} has another shape elsewhere", "use names of their own")
+            self.claim_same_shape(shape, value.shape, target.id, node)
         if kind != value.kind:
             self.decide_tests()
             self.refuse(
@@ -359,6 +359,23 @@ class Statements(Masks, LoopStatements):
         if not value.uninitialised:
             memory = self.view(place.name, kind.dtype, value.shape, value.room, node)
             self.store_elements(memory, value, node)
+
+    def claim_same_shape(
+        self,
+        known: tuple[Expression, ...] | None,
+        shape: tuple[Expression, ...],
+        name: str,
+        node: ast.AST,
+    ) -> None:
+        """A variable's shape is the same here as elsewhere: `h = W @ h` says so of that of W."""
+        if (
+            known is None
+            or len(known) != len(shape)
+            or not all(map(self.of_parameters, (*known, *shape)))
+        ):
+            self.refuse(node, f"{name} has another shape elsewhere", "use names of their own")
+        for a, b in zip(known, shape, strict=True):
+            self.claim_equal(a, b, node, f"{name} has another shape elsewhere")
 
     def require_fixed(self, value: ArrayValue, node: ast.AST) -> None:
         """A name for a view is right if neither its place nor its array is given anew."""

@@ -50,7 +50,18 @@ REFUSED = [
     ("B = np.cumsum(A[A > 0])", "an array at a mask, whose length depends on data", 0, 0),
     ("for x in A[A > 0]:\n    A[0] = x", "an array at a mask, whose length depends on data", 2, 14),
     ("A[A > 0] = np.zeros((2, 2))", "an array of another shape for what a mask chooses", 2, 5),
-    ("for a in (1, 2):\n    break", "a loop over a tuple that is left", 2, 5),
+    ("for a in (0, 1):\n    if A[a] > 0:\n        break\nreturn a", "a is used behind a loop over a t", 2, 9),
+    (
+        "for a in (0, 1):\n    if A[a] > 0:\n        if n > 7:\n            continue\n        A[a] = 1\n"
+        "    if A[a] > n:\n        break\n    A[a] = 2",
+        "a loop over a tuple that is left in several ways", 2, 5,
+    ),
+    (
+        "B = A[1:]\nfor a in (1, 2):\n    if A[a] > 0:\n        continue\n    B = A[a:]\nreturn B[0]",
+        "B names different arrays", 0, 0,
+    ),
+    ("x = np.zeros(3)\nfor i in range(n):\n    x = np.zeros(4)\nreturn x", "x has another shape", 4, 9),
+    ("x = np.zeros(3)\nfor i in range(n):\n    x = A[i:] + 1\nreturn x", "x has another shape", 4, 9),
     ("B = A[1:].reshape(2, -1)\nA[0] = B[0, 0]", "is read from A, which the function changes", 2, 9),
     ("A[0] = np.array([[1], [1, 2]])[0, 0]", "lists of different lengths", 2, 12),
     ("print(n)", "the function print is not translated", 2, 5),
@@ -163,3 +174,30 @@ def test_prange_is_checked_not_believed() -> None:
     function = tw.jit(made("for i in tw.prange(1, n):\n    A[i] += A[i - 1]"))
     with pytest.raises(tw.IllegalScheduleError, match="carries the dependence"):
         function(np.zeros(5), 5)
+
+
+def test_what_loops_of_data_read_beyond_an_array_is_found_by_the_kernel() -> None:
+    @tw.jit
+    def marked(x: Any, y: Any, count: Any) -> None:
+        for i in range(count[0]):
+            if x[i] > 0:
+                y[i] = x[i + 3]
+
+    x, y = np.array([0.0, 1, 0, 0, 5]), np.zeros(5)
+    marked(x, y, np.array([4]))
+    assert y.tolist() == [0, 5, 0, 0, 0]
+    with pytest.raises(tw.SubscriptError, match=r"5 is out of bounds for axis 0 of x"):
+        marked(np.array([0.0, 0, 1, 0, 0]), y, np.array([4]))
+
+
+def test_shapes_that_must_agree_are_checked_at_the_call() -> None:
+    @tw.jit
+    def steps(W: Any, n: int) -> Any:
+        h = np.ones(3)
+        for _ in range(n):
+            h = W @ h
+        return h
+
+    assert steps(np.eye(3), 2).tolist() == [1, 1, 1]
+    with pytest.raises(tw.ArgumentError):
+        steps(np.ones((4, 3)), 2)

@@ -146,7 +146,7 @@ def find(function: AutomaticFunction, target: str) -> Found:
 
 
 def _key_for(function: AutomaticFunction, target: str) -> str:
-    kind = "cpu" if target == "cpu" else "gpu"
+    kind = "cpu" if target == "cpu" else "gpu, tiles"
     return f"{kind}\n{_core.automatic_key(function)}"
 
 
@@ -201,12 +201,18 @@ def _for_gpu(function: AutomaticFunction) -> Found:
 
 def _decisions_for_gpu(function: AutomaticFunction) -> list[tuple[str, str]]:
     decisions = []
+    placed = {of: arguments[0] for of, name, arguments in function._commands() if name == "compute_at"}
     for name in function.computations:
         tags = function[name].tags
         blocks = [loop for loop, tag in tags.items() if tag.startswith("gpu_block")]
         threads = [loop for loop, tag in tags.items() if tag.startswith("gpu_thread")]
-        text = "one thread runs it, since none of its loops may run at the same time"
         if blocks or threads:
             text = f"blocks along {', '.join(blocks) or 'nothing'}, threads along {', '.join(threads) or 'nothing'}"
+        elif "gpu_spread" in tags.values():
+            text = "all threads of a block copy what they share"
+        elif name in placed:
+            text = f"in the kernel of {placed[name]}"
+        else:
+            text = "one thread runs it, since none of its loops may run at the same time"
         decisions.append((name, text))
     return decisions

@@ -143,7 +143,10 @@ def main() -> int:
         print(json.dumps(measured(options.child, options.folder, sizes[0], target)))
         return 0
     paths = [path for path in benchmarks(options.folder) if options.only in path.stem]
-    print(f"{'kernel':<16}{'size':<7}" + "".join(f"{n:>12}" for n in ("gpu", "cpu", "gcc", "plan", "first")))
+    print(
+        f"{'kernel':<16}{'size':<7}"
+        + "".join(f"{n:>12}" for n in ("gpu", "cpu", "gcc", "plan", "first"))
+    )
     rows: list[Row] = []
     begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -164,7 +167,9 @@ def main() -> int:
     if len(rows) < len(jobs):
         print(f"left out for lack of time: {len(jobs) - len(rows)} of {len(jobs)}")
     good = sum("problem" not in row and row["difference"] < 1e-9 for row in rows)
-    print(f"{good} of {len(rows)}: gcc's values; {sum(bool(r.get('same_bits')) for r in rows)} its bits")
+    print(
+        f"{good} of {len(rows)}: gcc's values; {sum(bool(r.get('same_bits')) for r in rows)} its bits"
+    )
     return int(good < len(rows))
 
 

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import contenders as known
-import tilewright as tw
 from contenders import Contender, Peer
-from kernels import KERNELS, Arrays, Kernel, Size
 from programs import Program
+
+import tilewright as tw
+from kernels import KERNELS, Arrays, Kernel, Size
 
 __all__ = ["PEERS", "ours"]
 

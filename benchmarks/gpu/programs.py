@@ -150,7 +150,9 @@ def transpose() -> tw.Computation:
 
 def histogram() -> tw.Computation:
     A = _array("A", N, dtype=tw.uint8)
-    return tw.computation("C", {i: BINS}, tw.sum(tw.cast(1, tw.int32), over={k: N}, where=A[k] == i))
+    return tw.computation(
+        "C", {i: BINS}, tw.sum(tw.cast(1, tw.int32), over={k: N}, where=A[k] == i)
+    )
 
 
 def jacobi_2d() -> tw.Computation:

@@ -201,7 +201,9 @@ def _for_gpu(function: AutomaticFunction) -> Found:
 
 def _decisions_for_gpu(function: AutomaticFunction) -> list[tuple[str, str]]:
     decisions = []
-    placed = {of: arguments[0] for of, name, arguments in function._commands() if name == "compute_at"}
+    placed = {
+        of: arguments[0] for of, name, arguments in function._commands() if name == "compute_at"
+    }
     for name in function.computations:
         tags = function[name].tags
         blocks = [loop for loop, tag in tags.items() if tag.startswith("gpu_block")]

@@ -27,13 +27,15 @@ ROWS = 8
 
 
 def _succeeds(
-    function: ScheduledFunction, computation: str, commands: Commands, lower: bool
+    function: ScheduledFunction, computation: str, commands: Commands, lower: str
 ) -> bool:
     trial = function.copy()
     try:
         commands(trial[computation])
-        if lower:
+        if lower == "code":
             trial._ptx_text("")  # limits of kernels are known then
+        elif lower == "loops":
+            trial._passes()  # what a thread and a block have of their memory is known then
     except (ScheduleError, AnalysisLimitError):
         return False
     return True
@@ -44,7 +46,7 @@ def _parallel_runs(function: ScheduledFunction, computation: str) -> Iterator[li
     run: list[str] = []
     runs = [run]
     for loop in function[computation].loops:
-        if _succeeds(function, computation, partial(_parallelize, loop), False):
+        if _succeeds(function, computation, partial(_parallelize, loop), ""):
             run.append(loop)
         elif run:
             run = []
@@ -109,22 +111,22 @@ def _to_row_blocks(own: ComputationHandle) -> None:
     own.split(term, TERMS).gpu_block(*outer, row).gpu_thread(f"{term}1")
 
 
-def _candidates(function: ScheduledFunction, computation: str) -> Iterator[tuple[Commands, bool]]:
+def _candidates(function: ScheduledFunction, computation: str) -> Iterator[tuple[Commands, str]]:
     # Code of tiles is long, and its limits are constants: it is not made to try them.
     for commands in product_candidates(function, computation):
-        yield commands, False
+        yield commands, "loops"
     for commands in (
         *transposed_candidates(function, computation),
         *sum_candidates(function, computation),
     ):
-        yield commands, True
+        yield commands, "code"
     if _adds_up_rows(function, computation):
-        yield _to_rows, True
-        yield _to_row_blocks, True
+        yield _to_rows, "code"
+        yield _to_row_blocks, "code"
     for run in _parallel_runs(function, computation):
-        yield partial(_to_blocks_and_threads, run), False
+        yield partial(_to_blocks_and_threads, run), ""
     if function[computation].loops:
-        yield _to_terms, True
+        yield _to_terms, "code"
 
 
 def _maps_rows(function: ScheduledFunction) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 from .. import _core
 from .commands import ComputationHandle
@@ -102,11 +103,11 @@ def _made(access: _core.Expr, iterator: str) -> Factor:
     return Factor(access.producer.name, plain[0] if alone else None, len(access.operands))
 
 
-def _tile(extent: _core.Expr) -> int:
+def _tile(extent: _core.Expr, most: int) -> int:
     value = extent.value
     if not isinstance(value, int):
-        return TILE
-    return TILE if value > GROUP else GROUP if value >= GROUP // 2 else 0
+        return most
+    return most if value > GROUP else GROUP if value >= GROUP // 2 else 0
 
 
 def product_of(function: ScheduledFunction, computation: str) -> Product | None:
@@ -128,7 +129,9 @@ def product_of(function: ScheduledFunction, computation: str) -> Product | None:
     first, second = factors
     if first is None or second is None or not terms:
         return None
-    return _oriented(own, tuple(terms), first, second, declared.extents)
+    # Wide sums leave a thread registers for one group alone.
+    most = TILE if sums[0].type in ("float32", "int32", "uint32") else GROUP
+    return _oriented(own, tuple(terms), first, second, declared.extents, most)
 
 
 def _oriented(
@@ -137,6 +140,7 @@ def _oriented(
     first: _core.Expr,
     second: _core.Expr,
     extents: list[_core.Expr],
+    most: int,
 ) -> Product | None:
     """The factors by what they have: the innermost loop of the result is that of columns."""
     column = own[-1]
@@ -152,7 +156,7 @@ def _oriented(
     left, right = _made(first, row), _made(second, column)
     # Rows of an image are shorter than those of matrices.
     rows_of_tile, columns_of_tile = (
-        min(_tile(extents[own.index(name)]), TILE if factor.along is not None else GROUP)
+        min(_tile(extents[own.index(name)], most), TILE if factor.along is not None else GROUP)
         for name, factor in ((row, left), (column, right))
     )
     if not rows_of_tile or not columns_of_tile:
@@ -173,9 +177,9 @@ def _copied(sums: ComputationHandle, factor: Factor, loop: str, stages: int) -> 
     """A tile of a factor in shared memory; where it is turned, loads stay in the array's order, and
     the padding puts what is stored at once into different banks."""
     order = factor.order
-    copy = sums.cache(
-        factor.name, loop, memory="shared", order=order, pad=THREAD if order else 0, stages=stages
-    )
+    pad = THREAD if order else 0
+    made = sums.cache(factor.name, loop, memory="shared", order=order, pad=pad, stages=stages)
+    copy = cast(ComputationHandle, made)
     if order:
         copy.reorder(*(copy.loops[order.index(axis)] for axis in range(factor.rank)))
 
@@ -210,13 +214,11 @@ def _to_tiles(product: Product, stages: int, vectors: bool, own: ComputationHand
     blocks, front = _blocks(product)
     each = [f"{i}g"] * (product.tiles[0] > GROUP) + [f"{i}r"]
     along = [f"{j}g"] * (product.tiles[1] > GROUP)
-    own.reorder(
-        *front, f"{first}0", f"{i}t", f"{j}t", f"{first}1", *others, *each, *along, f"{j}r"
-    )
+    own.reorder(*front, f"{first}0", f"{i}t", f"{j}t", f"{first}1", *others, *each, *along, f"{j}r")
     own.gpu_block(*blocks).gpu_thread(f"{i}t", f"{j}t")
     for loop in [*each, *along]:
         own.unroll(loop)
-    sums = own.cache(own.name, f"{j}0", memory="private")
+    sums = cast(ComputationHandle, own.cache(own.name, f"{j}0", memory="private"))
     sums.unroll(f"{j}r")
     _copied(sums, product.left, f"{first}0", stages)
     _copied(sums, product.right, f"{first}0", stages)
@@ -262,20 +264,21 @@ def whole_tiles(function: ScheduledFunction, computation: str) -> list[str]:
     """What sizes have to be for a product's tiles to be whole, as isl has it: in such a version loops
     need no tests."""
     product = product_of(function.copy().reset_schedule(), computation)
-    if product is None or product.halves:
-        return []  # warps copy factors that are cut off as they copy whole ones
+    if product is None:
+        return []
     declared = function._array(computation)
     steps = dict(zip((product.row, product.column), product.tiles, strict=True))
     found = []
     for name, extent in zip(declared.iterators, declared.extents, strict=True):
         if name in steps and extent.kind == "parameter":
             found.append(f"{extent.name} mod {steps[name]} = 0")
+    depth = TENSOR_TERMS if product.halves else TERMS
     for node in declared.pieces[0][1].nodes():
         if node.kind != "access" or node.producer is None:
             continue
         for at, extent in zip(node.operands, node.producer.extents, strict=True):
             if at.kind == "iterator" and at.name == product.terms[0]:
                 if extent.kind == "parameter":
-                    found.append(f"{extent.name} mod {TERMS} = 0")
+                    found.append(f"{extent.name} mod {depth} = 0")
                 break
     return list(dict.fromkeys(found))

@@ -27,8 +27,12 @@ PART = 4096
 COLUMN_PART = 256
 """Terms of a thread's part of a column's sum."""
 
+SHARED_PART = 1 << 16
+"""The same where all results have the same terms: the parts are many, too."""
+
 WARP = 32
 ROWS = 8
+"""Rows of a block whose warps add up one each, or copy a tile together."""
 
 Commands = Callable[[ComputationHandle], object]
 
@@ -62,13 +66,14 @@ def _single_sum(own: ComputationHandle) -> None:
 def _sum_of_rows(own: ComputationHandle) -> None:
     row, *_, term = own.loops
     parts = own.rfactor(row)
-    parts.split(term, TERMS).gpu_block(row).gpu_thread(f"{term}1")
+    parts.split(row, ROWS).split(term, WARP)
+    parts.gpu_block(f"{row}0").gpu_thread(f"{row}1", f"{term}1")
     _final(own)
 
 
-def _column_sums(own: ComputationHandle) -> None:
+def _column_sums(part: int, own: ComputationHandle) -> None:
     column, term = own.loops
-    own.split(term, COLUMN_PART)
+    own.split(term, part)
     parts = own.rfactor(f"{term}0")
     parts.reorder(f"{term}0", column, f"{term}1").gpu(f"{term}0", column)
     own.gpu(column)
@@ -87,12 +92,15 @@ def sum_candidates(function: ScheduledFunction, computation: str) -> Iterator[Co
         yield _single_sum if len(loops) == 1 else _sum_of_rows
     elif len(own) == 1 and len(loops) == 2:
         column, term = loops
-        for access in sums[0].nodes():
-            if access.kind != "access" or not access.operands:
-                continue
-            if column in iterators_of(access.operands[-1]) and term in iterators_of(access):
-                yield _column_sums
-                return
+        reads = [node for node in sums[0].nodes() if node.kind == "access" and node.operands]
+        if not any(column in iterators_of(access) for access in reads):
+            # As in a histogram, each result goes through the same terms.
+            yield partial(_column_sums, SHARED_PART)
+        elif any(
+            column in iterators_of(access.operands[-1]) and term in iterators_of(access)
+            for access in reads
+        ):
+            yield partial(_column_sums, COLUMN_PART)
 
 
 # ---- rows whose elements need sums of the row ----

@@ -366,7 +366,8 @@ class Function(TunableFunction, ExportableFunction):
         in shared memory, and tensor cores for factors of two bytes. The terms of a single sum, and
         of columns, are added up in two kernels, and those of rows (``A[i, k]`` over ``k``) by a warp
         each; rows that need sums of themselves have a block each. What has no such loop is done by
-        one thread. The commands are in `schedule` then, behind those given before: a place to start from. Computations with loops on a GPU already, and those that
+        one thread. The commands are in `schedule` then, behind those given before: a place
+        to start from. Computations with loops on a GPU already, and those that
         are inlined, stay as they are.
 
         Before::

@@ -14,7 +14,7 @@ from .gpu_products import iterators_of, product_candidates, whole_tiles
 from .gpu_rows import rows_by_blocks, sum_candidates, transposed_candidates
 from .scheduled_functions import ScheduledFunction
 
-__all__ = ["map_to_gpu"]
+__all__ = ["map_to_gpu", "whole_tiles_of"]
 
 Commands = Callable[[ComputationHandle], object]
 
@@ -144,12 +144,17 @@ def _maps_rows(function: ScheduledFunction) -> bool:
     return True
 
 
+def whole_tiles_of(function: ScheduledFunction, products: Sequence[str]) -> str:
+    """Of which sizes the tiles of all products are whole; nothing where that is always so or never."""
+    conditions = [text for name in products for text in whole_tiles(function, name)]
+    return " and ".join(dict.fromkeys(conditions))
+
+
 def _specialize(function: ScheduledFunction, products: Sequence[str]) -> None:
     """A version in which the tiles of all products are whole."""
-    conditions = [text for name in products for text in whole_tiles(function, name)]
-    if not conditions:
+    together = whole_tiles_of(function, products)
+    if not together:
         return
-    together = " and ".join(dict.fromkeys(conditions))
     trial = function.copy()
     try:
         trial.specialize(together)

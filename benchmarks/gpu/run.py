@@ -2,6 +2,7 @@
 
     python benchmarks/gpu/run.py [--output DIRECTORY] [--limit 420]     on a machine with a GPU
     python benchmarks/gpu/run.py --emulator                             anywhere: values only
+    python benchmarks/gpu/run.py --topic auto                           programs that the planner maps
 
 Prints a table, and writes gpu.csv, gpu.json and gpu.png. Times are of the device, by events around
 bursts of calls, after one to warm up; the contenders' bursts take turns. Values are compared with
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib
 import json
 import math
 import os
@@ -30,11 +32,12 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
-from kernels import KERNELS, Arrays, Kernel, Size
+from kernels import Arrays, Kernel, Size
 
 OURS = "tilewright"
 FOLDER = pathlib.Path(__file__).resolve().parent
-RESULTS = FOLDER.parents[1] / "build" / "benchmarks" / "gpu"
+BUILT = FOLDER.parents[1] / "build" / "benchmarks"
+RESULTS = {"kernels": BUILT / "gpu", "auto": BUILT / "gpu-auto"}
 COLUMNS = [
     "kernel",
     "size",
@@ -51,13 +54,26 @@ COLUMNS = [
 ]
 CASE_SECONDS = 90  # the first one imports and compiles all there is
 LAUNCH_SECONDS = 60
+# What there is to measure: a module and its list of kernels, and the module that has the contenders.
+TOPICS = {
+    "kernels": ("kernels", "KERNELS", "contenders"),
+    "auto": ("programs", "PROGRAMS", "program_peers"),
+}
 Row = dict[str, Any]
 
 
-def cases() -> list[tuple[Kernel, Size]]:
+def kernels_of(topic: str) -> list[Kernel]:
+    """What a topic has."""
+    module, name, _ = TOPICS[topic]
+    found: list[Kernel] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def cases(topic: str) -> list[tuple[Kernel, Size]]:
     """All, the first size of each kernel before the others."""
-    first = [(kernel, kernel.sizes[0]) for kernel in KERNELS]
-    return first + [(kernel, size) for kernel in KERNELS for size in kernel.sizes[1:]]
+    kernels = kernels_of(topic)
+    first = [(kernel, kernel.sizes[0]) for kernel in kernels]
+    return first + [(kernel, size) for kernel in kernels for size in kernel.sizes[1:]]
 
 
 def title(kernel: Kernel, size: Size) -> str:
@@ -113,10 +129,13 @@ def burst_time(call: Any, number: int) -> float:
     return end.elapsed_since(start) / number
 
 
-def measure(kernel: Kernel, size: Size, only: Sequence[str], seconds: float) -> list[Row]:
+def measure(
+    kernel: Kernel, size: Size, only: Sequence[str], seconds: float, topic: str
+) -> list[Row]:
     """Checks and times all contenders at a case; a row each, ours first."""
-    import contenders as known
+    from contenders import MissingError
 
+    known = importlib.import_module(TOPICS[topic][2])
     arrays = kernel.inputs(size, np.random.default_rng(0))
     values = Values(kernel, size, arrays)
     numbers: dict[str, int] = {}
@@ -136,7 +155,7 @@ def measure(kernel: Kernel, size: Size, only: Sequence[str], seconds: float) -> 
             numbers[name] = max(1, min(100, math.ceil(4 / max(once, 1e-3))))
             samples[name] = [burst_time(contender.call, numbers[name])]
             calls[name] = contender.call
-        except (ImportError, known.MissingError) as missing:
+        except (ImportError, MissingError) as missing:
             problems[name] = f"missing: {missing}"
         except AssertionError as error:
             problems[name] = f"WRONG VALUES: {' '.join(str(error).split())[:250]}"
@@ -171,13 +190,13 @@ def measure(kernel: Kernel, size: Size, only: Sequence[str], seconds: float) -> 
 def child(options: argparse.Namespace) -> int:
     """Measures the cases that are not done, a line of JSON each; status 3 if the device is lost."""
     done = set(json.loads(options.child))
-    for kernel, size in cases():
+    for kernel, size in cases(options.topic):
         name = title(kernel, size)
         if name in done:
             continue
         print(json.dumps({"begin": name}), flush=True)
         try:
-            rows = measure(kernel, size, options.peers, options.seconds)
+            rows = measure(kernel, size, options.peers, options.seconds, options.topic)
         except Exception as error:
             rows = [row(kernel, size, OURS, problem=problem_of(error))]
         print(json.dumps({"end": name, "rows": rows}), flush=True)
@@ -197,11 +216,12 @@ def measured(options: argparse.Namespace, begin: float) -> tuple[list[Row], list
     import selectors
 
     rows: list[Row] = []
-    done = [title(*case) for case in cases() if options.only not in title(*case)]
-    by_name = {title(*case): case for case in cases()}
+    by_name = {title(*case): case for case in cases(options.topic)}
+    done = [name for name in by_name if options.only not in name]
     while len(done) < len(by_name):
         command = [sys.executable, str(FOLDER / "run.py"), "--child", json.dumps(done)]
-        command += ["--seconds", str(options.seconds), "--peers", *options.peers]
+        command += ["--topic", options.topic, "--seconds", str(options.seconds)]
+        command += ["--peers", *options.peers]
         process = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
@@ -230,7 +250,7 @@ def measured(options: argparse.Namespace, begin: float) -> tuple[list[Row], list
                 if "end" in report:
                     done.append(report["end"])
                     rows += report["rows"]
-                    judge(rows)
+                    judge(rows, options.topic)
                     print(table([r for r in rows if r in report["rows"]], False), flush=True)
                     store(rows, options.output, {})
         process.wait()
@@ -248,14 +268,14 @@ def measured(options: argparse.Namespace, begin: float) -> tuple[list[Row], list
             done.append(name)
         elif process.returncode not in (0, 3):
             print(f"the measuring process ended with status {process.returncode}", flush=True)
-    judge(rows)
+    judge(rows, options.topic)
     return rows, [name for name in by_name if name not in done]
 
 
-def judge(rows: list[Row]) -> None:
+def judge(rows: list[Row], topic: str) -> None:
     """Sets which goals are reached: ratios to peers, and shares of the copy's rate."""
     copied = [r["rate"] for r in rows if r["kernel"] == "copy" and "rate" in r]
-    goals = {kernel.name: dict(kernel.goals) for kernel in KERNELS}
+    goals = {kernel.name: dict(kernel.goals) for kernel in kernels_of(topic)}
     for r in rows:
         goal = goals[r["kernel"]]
         if r["by"] in goal and "ratio" in r and r["size"].startswith("4096x"):
@@ -412,7 +432,7 @@ def on_the_device(options: argparse.Namespace) -> int:
         print(f"{case}: left out, the limit of {options.limit:g} s was reached")
     if time.monotonic() - begin + 20 > options.limit:
         print("launch cost: left out, the limit was reached")
-    elif not options.only:
+    elif not options.only and options.topic == "kernels":
         about["launches"] = launches()
         for launch in about["launches"]:
             figures = f"minimum {launch['minimum_us']:.2f} us, median {launch['median_us']:.2f} us"
@@ -427,7 +447,7 @@ def on_the_device(options: argparse.Namespace) -> int:
 def on_the_emulator(options: argparse.Namespace) -> int:
     """The values of all kernels at small sizes."""
     rows = []
-    for kernel in KERNELS:
+    for kernel in kernels_of(options.topic):
         for size in kernel.small:
             if options.only not in title(kernel, size):
                 continue
@@ -455,7 +475,8 @@ def on_the_emulator(options: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--output", type=pathlib.Path, default=RESULTS, help="for what is stored")
+    parser.add_argument("--output", type=pathlib.Path, help="for what is stored")
+    parser.add_argument("--topic", choices=TOPICS, default="kernels", help="what is measured")
     parser.add_argument("--only", default="", help="cases whose name has this text")
     parser.add_argument("--peers", nargs="*", default=[], help="these only, e.g. cuBLAS")
     parser.add_argument("--seconds", type=float, default=3, help="of repeats for each case")
@@ -463,6 +484,7 @@ def main() -> int:
     parser.add_argument("--emulator", action="store_true", help="values only, without a GPU")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.output = options.output or RESULTS[options.topic]
     if options.child:
         return child(options)
     return on_the_emulator(options) if options.emulator else on_the_device(options)

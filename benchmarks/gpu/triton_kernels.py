@@ -1,8 +1,7 @@
-"""Triton's kernels; imported only where Triton is. Its decorator needs them at a module's level."""
+"""Triton's kernels; imported only where Triton is. Its decorator needs them at a module's level,
+and takes annotations for names of Triton's own: they have none but `constexpr`."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import triton
 import triton.language as tl
@@ -11,19 +10,19 @@ __all__ = ["add_one", "copy", "sgemm", "softmax"]
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def add_one(x: Any, y: Any, size: tl.constexpr) -> None:
+def add_one(x, y, size: tl.constexpr):
     at = tl.arange(0, size)
     tl.store(y + at, tl.load(x + at) + 1)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def copy(a: Any, c: Any, n: Any, block: tl.constexpr) -> None:
+def copy(a, c, n, block: tl.constexpr):
     at = tl.program_id(0) * block + tl.arange(0, block)
     tl.store(c + at, tl.load(a + at, mask=at < n), mask=at < n)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def softmax(a: Any, y: Any, m: Any, block: tl.constexpr) -> None:
+def softmax(a, y, m, block: tl.constexpr):
     at = tl.program_id(0) * m + tl.arange(0, block)
     inside = tl.arange(0, block) < m
     row = tl.load(a + at, mask=inside, other=-float("inf"))
@@ -33,16 +32,16 @@ def softmax(a: Any, y: Any, m: Any, block: tl.constexpr) -> None:
 
 @triton.jit  # type: ignore[untyped-decorator]
 def sgemm(
-    a: Any,
-    b: Any,
-    c: Any,
-    n: Any,
-    m: Any,
-    depth: Any,
+    a,
+    b,
+    c,
+    n,
+    m,
+    depth,
     rows: tl.constexpr,
     columns: tl.constexpr,
     step: tl.constexpr,
-) -> None:
+):
     i = tl.program_id(0) * rows + tl.arange(0, rows)
     j = tl.program_id(1) * columns + tl.arange(0, columns)
     k = tl.arange(0, step)

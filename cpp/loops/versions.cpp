@@ -127,10 +127,15 @@ private:
   }
 
   ValuePtr on_other_buffer(const ValuePtr &value) {
-    if (!is<Load>(value)) {
-      return nullptr;
+    if (is<Load>(value)) {
+      return of_other_buffer<Load>(*value);
     }
-    auto moved = copy_of<Load>(*value);
+    return is<Matrices>(value) ? of_other_buffer<Matrices>(*value) : nullptr;
+  }
+
+  template <typename Access>
+  ValuePtr of_other_buffer(const Value &value) {
+    auto moved = copy_of<Access>(value);
     moved->buffer = at(buffers_, moved->buffer);
     moved->name = name_of(moved->buffer);
     for (ValuePtr &operand : moved->operands) {

@@ -362,11 +362,12 @@ class Function(TunableFunction, ExportableFunction):
 
         The outermost of its loops that may run at the same time become blocks and threads
         (`Computation.gpu`); loops around them run on the host, which launches a kernel in each of
-        their iterations, and loops inside of them in each thread. The terms of a single sum are
-        added up by the threads of a block, and those of sums of rows (``A[i, k]`` over ``k``) by a
-        warp each. What has no such loop is done by one thread. The commands
-        are in `schedule` then, behind those given before: a place to start from, where sums are
-        worth shared memory or tensor cores. Computations with loops on a GPU already, and those that
+        their iterations, and loops inside of them in each thread. Products of two factors have tiles
+        in shared memory, and tensor cores for factors of two bytes. The terms of a single sum, and
+        of columns, are added up in two kernels, and those of rows (``A[i, k]`` over ``k``) by a warp
+        each; rows that need sums of themselves have a block each. What has no such loop is done by
+        one thread. The commands are in `schedule` then, behind those given before: a place
+        to start from. Computations with loops on a GPU already, and those that
         are inlined, stay as they are.
 
         Before::

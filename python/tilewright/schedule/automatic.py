@@ -6,7 +6,7 @@ from .. import _core
 from ..base.checks import SCHEDULE, a_boolean, a_string
 from ..base.display import Text
 from ..base.errors import AnalysisLimitError, ScheduleError
-from .gpu_mapping import map_to_gpu
+from .gpu_mapping import map_to_gpu, whole_tiles_of
 from .kept_schedules import Found, load_found, load_tuned, store_found
 from .scheduled_functions import ScheduledFunction
 from .schedules import Schedule
@@ -87,6 +87,7 @@ class AutomaticFunction(ScheduledFunction):
         a_boolean(tuned, "tuned", SCHEDULE)
         where = automatic_target(self, target)
         self._require_no_transaction()
+        _drop_own_version(self)
         schedule = choice_for(self, where, tuned and target is None)
         if target is not None:
             self.target = target
@@ -112,6 +113,14 @@ class AutomaticFunction(ScheduledFunction):
         """
         decisions = found_for(self, automatic_target(self, None)).decisions
         return Text("\n".join(f"{about}: {text}" if about else text for about, text in decisions))
+
+
+def _drop_own_version(function: AutomaticFunction) -> None:
+    """A version for whole tiles that a mapping to a GPU made is no fact that its author has stated."""
+    commands = function._commands()
+    own = whole_tiles_of(function, function.computations) if commands else None
+    if own and commands[-1] == ("", "specialize", [own]):
+        Schedule(commands[:-1]).apply_to(function)
 
 
 def choice_for(function: AutomaticFunction, target: str = "", tuned: bool = True) -> Schedule:
@@ -146,7 +155,7 @@ def find(function: AutomaticFunction, target: str) -> Found:
 
 
 def _key_for(function: AutomaticFunction, target: str) -> str:
-    kind = "cpu" if target == "cpu" else "gpu"
+    kind = "cpu" if target == "cpu" else "gpu, tiles"
     return f"{kind}\n{_core.automatic_key(function)}"
 
 
@@ -201,12 +210,20 @@ def _for_gpu(function: AutomaticFunction) -> Found:
 
 def _decisions_for_gpu(function: AutomaticFunction) -> list[tuple[str, str]]:
     decisions = []
+    placed = {
+        of: arguments[0] for of, name, arguments in function._commands() if name == "compute_at"
+    }
     for name in function.computations:
         tags = function[name].tags
         blocks = [loop for loop, tag in tags.items() if tag.startswith("gpu_block")]
         threads = [loop for loop, tag in tags.items() if tag.startswith("gpu_thread")]
-        text = "one thread runs it, since none of its loops may run at the same time"
         if blocks or threads:
             text = f"blocks along {', '.join(blocks) or 'nothing'}, threads along {', '.join(threads) or 'nothing'}"
+        elif "gpu_spread" in tags.values():
+            text = "all threads of a block copy what they share"
+        elif name in placed:
+            text = f"in the kernel of {placed[name]}"
+        else:
+            text = "one thread runs it, since none of its loops may run at the same time"
         decisions.append((name, text))
     return decisions

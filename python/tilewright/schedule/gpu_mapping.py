@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from .. import _core
 from ..base.errors import AnalysisLimitError, ScheduleError
 from .commands import ComputationHandle
+from .gpu_products import iterators_of, product_candidates, whole_tiles
+from .gpu_rows import rows_by_blocks, sum_candidates, transposed_candidates
 from .scheduled_functions import ScheduledFunction
 
-__all__ = ["map_to_gpu"]
+__all__ = ["map_to_gpu", "whole_tiles_of"]
 
 Commands = Callable[[ComputationHandle], object]
 
@@ -26,13 +27,15 @@ ROWS = 8
 
 
 def _succeeds(
-    function: ScheduledFunction, computation: str, commands: Commands, lower: bool
+    function: ScheduledFunction, computation: str, commands: Commands, lower: str
 ) -> bool:
     trial = function.copy()
     try:
         commands(trial[computation])
-        if lower:
+        if lower == "code":
             trial._ptx_text("")  # limits of kernels are known then
+        elif lower == "loops":
+            trial._passes()  # what a thread and a block have of their memory is known then
     except (ScheduleError, AnalysisLimitError):
         return False
     return True
@@ -43,7 +46,7 @@ def _parallel_runs(function: ScheduledFunction, computation: str) -> Iterator[li
     run: list[str] = []
     runs = [run]
     for loop in function[computation].loops:
-        if _succeeds(function, computation, partial(_parallelize, loop), False):
+        if _succeeds(function, computation, partial(_parallelize, loop), ""):
             run.append(loop)
         elif run:
             run = []
@@ -73,10 +76,6 @@ def _to_terms(own: ComputationHandle) -> None:
     own.split(last, TERMS).gpu_thread(f"{last}1")
 
 
-def _iterators(node: _core.Expr) -> set[str]:
-    return {part.name for part in node.nodes() if part.kind == "iterator"}
-
-
 def _adds_up_rows(function: ScheduledFunction, computation: str) -> bool:
     """Whether the terms of an element are a row of an array, which nothing else is computed from: so
     its memory is what takes time, and its neighbours are terms, not elements."""
@@ -91,12 +90,12 @@ def _adds_up_rows(function: ScheduledFunction, computation: str) -> bool:
     for access in pieces[0][1].nodes():
         if access.kind != "access" or not access.operands or access.producer is None:
             continue
-        last = _iterators(access.operands[-1])
-        if last & set(own):
+        last = iterators_of(access.operands[-1])
+        if last & set(own) and term in iterators_of(access):
             return False
         extent = access.producer.extents[-1].value
         if term in last and not (isinstance(extent, int) and extent < WARP):
-            is_row = is_row or _iterators(access) >= {*own, term}
+            is_row = is_row or iterators_of(access) >= {*own, term}
     return is_row
 
 
@@ -112,22 +111,71 @@ def _to_row_blocks(own: ComputationHandle) -> None:
     own.split(term, TERMS).gpu_block(*outer, row).gpu_thread(f"{term}1")
 
 
-def _candidates(function: ScheduledFunction, computation: str) -> Iterator[tuple[Commands, bool]]:
+def _candidates(function: ScheduledFunction, computation: str) -> Iterator[tuple[Commands, str]]:
+    # Code of tiles is long, and its limits are constants: it is not made to try them.
+    for commands in product_candidates(function, computation):
+        yield commands, "loops"
+    for commands in (
+        *transposed_candidates(function, computation),
+        *sum_candidates(function, computation),
+    ):
+        yield commands, "code"
     if _adds_up_rows(function, computation):
-        yield _to_rows, True
-        yield _to_row_blocks, True
+        yield _to_rows, "code"
+        yield _to_row_blocks, "code"
     for run in _parallel_runs(function, computation):
-        yield partial(_to_blocks_and_threads, run), False
+        yield partial(_to_blocks_and_threads, run), ""
     if function[computation].loops:
-        yield _to_terms, True
+        yield _to_terms, "code"
+
+
+def _maps_rows(function: ScheduledFunction) -> bool:
+    """Gives a function whose rows need sums of themselves a block for each row, if it is one."""
+    commands = rows_by_blocks(function)
+    if commands is None:
+        return False
+    trial = function.copy()
+    try:
+        commands(trial)
+        trial._ptx_text("")
+    except (ScheduleError, AnalysisLimitError):
+        return False
+    commands(function)
+    return True
+
+
+def whole_tiles_of(function: ScheduledFunction, products: Sequence[str]) -> str:
+    """Of which sizes the tiles of all products are whole; nothing where that is always so or never."""
+    conditions = [text for name in products for text in whole_tiles(function, name)]
+    return " and ".join(dict.fromkeys(conditions))
+
+
+def _specialize(function: ScheduledFunction, products: Sequence[str]) -> None:
+    """A version in which the tiles of all products are whole."""
+    together = whole_tiles_of(function, products)
+    if not together:
+        return
+    trial = function.copy()
+    try:
+        trial.specialize(together)
+    except (ScheduleError, AnalysisLimitError):
+        return
+    function.specialize(together)
 
 
 def map_to_gpu(function: ScheduledFunction) -> None:
     """See `Function.gpu`."""
+    if not function.schedule.commands and _maps_rows(function):
+        return
+    products = []
     for computation in function.computations:
         if any(tag.startswith("gpu") for tag in function[computation].tags.values()):
             continue
-        for commands, lower in _candidates(function, computation):
+        tiled = len(list(product_candidates(function, computation)))
+        for at, (commands, lower) in enumerate(_candidates(function, computation)):
             if _succeeds(function, computation, commands, lower):
                 commands(function[computation])
+                if at < tiled:
+                    products.append(computation)
                 break
+    _specialize(function, products)

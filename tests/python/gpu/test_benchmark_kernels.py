@@ -252,3 +252,10 @@ def test_cuda_c_compiles() -> None:
         if kernel.peers == "bf16 gemm":
             continue  # tensor cores are cuBLAS's and ours
         assert kernel.peers.lower().replace(" ", "_").encode() in binary
+
+
+def test_programs_that_the_planner_maps(tmp_path: pathlib.Path) -> None:
+    done = runner("--topic", "auto", "--emulator", "--only", "sums", "--output", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads((tmp_path / "gpu.json").read_text())["rows"]
+    assert len(rows) == 2 and all(row["note"] == "values are right" for row in rows)

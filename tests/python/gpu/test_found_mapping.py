@@ -44,13 +44,79 @@ def test_the_mapping_is_a_schedule() -> None:
     check(f, random(40, 70))
 
 
-def test_a_sum_is_added_up_by_a_block() -> None:
+def test_a_sum_is_added_up_by_many_blocks() -> None:
     a = tw.input("A", [K], tw.float32)
     s = tw.computation("S", {}, tw.sum(a[k], over={k: K}))
     f = on_gpu(s).gpu()
-    assert "256 threads a block" in str(f.loops)
-    for size in (0, 1, 255, 1000):
+    assert 'S.rfactor("k0")' in str(f.schedule)
+    assert str(f.loops).count("256 threads a block") == 2
+    for size in (0, 1, 255, 10000):
         check(f, random(size))
+
+
+def test_a_sum_over_two_axes_is_made_of_rows() -> None:
+    a = tw.input("A", [N, K], tw.float32)
+    f = on_gpu(tw.computation("S", {}, tw.sum(a[i, k], over={i: N, k: K}))).gpu()
+    assert 'S.rfactor("i")' in str(f.schedule)
+    for sizes in ((0, 3), (1, 1), (300, 70)):
+        check(f, random(*sizes))
+
+
+def test_columns_are_added_up_in_parts() -> None:
+    a = tw.input("A", [N, K], tw.float32)
+    f = on_gpu(tw.computation("S", {j: K}, tw.sum(a[i, j], over={i: N}))).gpu()
+    assert "S_partial" in str(f.schedule)
+    for sizes in ((0, 3), (1, 40), (600, 5)):
+        check(f, random(*sizes))
+
+
+def product(dtype: tw.DType) -> tw.Function:
+    a, b = tw.input("A", [N, K], dtype), tw.input("B", [K, M], dtype)
+    term = tw.cast(a[i, k], tw.float32) * tw.cast(b[k, j], tw.float32)
+    return on_gpu(tw.computation("C", {i: N, j: M}, tw.sum(term, over={k: K}))).gpu()
+
+
+@pytest.mark.parametrize("name", ["float32", "float16"])
+def test_products_have_tiles_in_shared_memory(name: str) -> None:
+    dtype = getattr(tw, name)
+    f = product(dtype)
+    assert str(f.schedule).count('memory="shared"') == 2
+    assert ("gpu_mma" in str(f.schedule)) == (name == "float16")
+    for n, m, depth in ((1, 1, 1), (40, 70, 9), (128, 128, 64)):
+        left = random(n, depth).astype(name)
+        right = random(depth, m).astype(name)
+        expected = left.astype(np.float32) @ right.astype(np.float32)
+        np.testing.assert_array_equal(f(left, right), expected)
+
+
+def test_many_products_and_one_with_its_factors_turned() -> None:
+    a, c = tw.input("A", [2, K, N], tw.float32), tw.input("B", [2, M, K], tw.float32)
+    term = tw.sum(a[b, k, i] * c[b, j, k], over={k: K})
+    f = on_gpu(tw.computation("C", {b: 2, i: N, j: M}, term)).gpu()
+    assert 'gpu_block("b", "i0", "j0")' in str(f.schedule)
+    left, right = random(2, 9, 33), random(2, 20, 9)
+    expected = left.swapaxes(1, 2) @ right.swapaxes(1, 2)
+    np.testing.assert_array_equal(f(left, right), expected)
+
+
+def test_rows_that_need_their_own_sums_have_a_block_each() -> None:
+    a = tw.input("A", [N, M], tw.float32)
+    top = tw.computation("top", {i: N}, tw.max(a[i, k], over={k: M}))
+    above = tw.computation("above", {i: N, j: M}, a[i, j] - top[i])
+    total = tw.computation("total", {i: N}, tw.sum(above[i, k], over={k: M}))
+    f = on_gpu(tw.computation("Y", {i: N, j: M}, above[i, j] + total[i])).gpu()
+    assert str(f.loops).count("kernel:") == 1
+    assert 'store_at("Y", "i", "shared")' in str(f.schedule)
+    for sizes in ((0, 3), (1, 1), (5, 300)):
+        check(f, random(*sizes))
+
+
+def test_what_reads_across_rows_goes_by_tiles() -> None:
+    a = tw.input("A", [M, N], tw.float32)
+    f = on_gpu(tw.computation("C", {i: N, j: M}, 2 * a[j, i])).gpu()
+    assert 'C.cache("A", "j0", memory="shared", pad=1)' in str(f.schedule)
+    for sizes in ((0, 3), (1, 1), (40, 70)):
+        check(f, random(*sizes))
 
 
 def test_sums_of_rows_are_added_up_by_warps() -> None:
@@ -63,13 +129,9 @@ def test_sums_of_rows_are_added_up_by_warps() -> None:
         check(f, random(*sizes), random(sizes[1]))
 
 
-A, B = tw.input("A", [N, K], tw.float32), tw.input("B", [M, K], tw.float32)
+A = tw.input("A", [N, K], tw.float32)
 SMALL = tw.input("A", [N, 3], tw.float32)
 OWN = {
-    "columns": tw.computation("S", {j: K}, tw.sum(A[i, j], over={i: N})),
-    "rows that others read, too": tw.computation(
-        "S", {i: N, j: M}, tw.sum(A[i, k] * B[j, k], over={k: K})
-    ),
     "short rows": tw.computation("S", {i: N}, tw.sum(SMALL[i, k], over={k: 3})),
     "in order": tw.computation("S", {i: N}, tw.sum(A[i, k], over={k: K}, ordered=True)),
 }

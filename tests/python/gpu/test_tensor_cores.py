@@ -152,6 +152,14 @@ def test_code_for_any_sizes_keeps_sums_in_registers() -> None:
         assert "0 bytes spill stores" in report, report
 
 
+def test_a_version_for_whole_tiles_has_factors_of_its_own() -> None:
+    """Warps load the factors of each version from that version's shared memory."""
+    f = blocked("float16", 16)
+    f.specialize("N mod 64 = 0 and M mod 64 = 0 and K mod 32 = 0")
+    for sizes in ((64, 64, 32), (33, 24, 20)):
+        run(f, "float16", sizes)
+
+
 def test_what_is_computed_of_the_sums() -> None:
     f, C = product("bfloat16", epilogue=True)
     D = f["D"]

@@ -374,7 +374,7 @@ def test_on_a_gpu_candidates_are_those_with_blocks_and_threads() -> None:
     f = product("on_gpu")
     f.target = "gpu-emulator"
     a, b = random(9, 7), random(7, 11)
-    found = f.tune(a, b, budget="1s")
+    found = f.tune(a, b, budget="8s")
     assert any(command[1].startswith("gpu") for command in _flat(found))
     assert found.trials[0].origin == "the schedule found"
     assert any("blocks of" in trial.origin for trial in found.trials)

@@ -1,0 +1,181 @@
+"""Sums, rows and transpositions on a GPU: what memory alone bounds.
+
+- A single sum, and sums of columns, are made in two kernels: parts of the terms by many blocks, then the parts.
+- A result whose rows need sums of the same row (softmax, layer norms) has a block for each row, which keeps those sums
+  in shared memory: a row is loaded from memory once, and again from the block's cache.
+- What reads across rows goes by tiles in shared memory, so that loads and stores are both of neighbours (Ruetsch and
+  Micikevicius, Optimizing Matrix Transpose in CUDA, 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from .. import _core
+from .commands import ComputationHandle
+from .gpu_products import iterators_of
+from .scheduled_functions import ScheduledFunction
+
+__all__ = ["rows_by_blocks", "sum_candidates", "transposed_candidates"]
+
+TERMS = 256
+"""Threads of a block that adds up."""
+
+PART = 4096
+"""Terms of a block's part of a single sum."""
+
+COLUMN_PART = 256
+"""Terms of a thread's part of a column's sum."""
+
+SHARED_PART = 1 << 16
+"""The same where all results have the same terms: the parts are many, too."""
+
+WARP = 32
+ROWS = 8
+"""Rows of a block whose warps add up one each, or copy a tile together."""
+
+Commands = Callable[[ComputationHandle], object]
+
+
+def _expression(function: ScheduledFunction, computation: str) -> _core.Expr | None:
+    """What a computation is, if it is declared in one piece."""
+    if computation not in function._declared:
+        return None
+    pieces = function._array(computation).pieces
+    return pieces[0][1] if len(pieces) == 1 else None
+
+
+# ---- sums in two kernels ----
+
+
+def _final(own: ComputationHandle) -> None:
+    """The parts, added up by one block."""
+    last = own.loops[-1]
+    own.split(last, TERMS).gpu_thread(f"{last}1")
+
+
+def _single_sum(own: ComputationHandle) -> None:
+    (term,) = own.loops
+    own.split(term, PART)
+    parts = own.rfactor(f"{term}0")
+    parts.split(f"{term}1", TERMS, f"{term}2", f"{term}3")
+    parts.gpu_block(f"{term}0").gpu_thread(f"{term}3")
+    _final(own)
+
+
+def _sum_of_rows(own: ComputationHandle) -> None:
+    row, *_, term = own.loops
+    parts = own.rfactor(row)
+    parts.split(row, ROWS).split(term, WARP)
+    parts.gpu_block(f"{row}0").gpu_thread(f"{row}1", f"{term}1")
+    _final(own)
+
+
+def _column_sums(part: int, own: ComputationHandle) -> None:
+    column, term = own.loops
+    own.split(term, part)
+    parts = own.rfactor(f"{term}0")
+    parts.reorder(f"{term}0", column, f"{term}1").gpu(f"{term}0", column)
+    own.gpu(column)
+
+
+def sum_candidates(function: ScheduledFunction, computation: str) -> Iterator[Commands]:
+    """Ways to map sums of which there are too few to give each a thread or a block."""
+    whole = _expression(function, computation)
+    if whole is None:
+        return
+    sums = [node for node in whole.nodes() if node.kind == "reduce"]
+    own, loops = function._array(computation).iterators, function[computation].loops
+    if len(sums) != 1:
+        return
+    if not own:
+        yield _single_sum if len(loops) == 1 else _sum_of_rows
+    elif len(own) == 1 and len(loops) == 2:
+        column, term = loops
+        reads = [node for node in sums[0].nodes() if node.kind == "access" and node.operands]
+        if not any(column in iterators_of(access) for access in reads):
+            # As in a histogram, each result goes through the same terms.
+            yield partial(_column_sums, SHARED_PART)
+        elif any(
+            column in iterators_of(access.operands[-1]) and term in iterators_of(access)
+            for access in reads
+        ):
+            yield partial(_column_sums, COLUMN_PART)
+
+
+# ---- rows whose elements need sums of the row ----
+
+
+def _by_blocks(names: list[str], whole: str, function: ScheduledFunction) -> None:
+    result = function[whole]
+    *outer, column = result.loops
+    for name in names:
+        if len(function[name].loops) == len(result.loops) and not _sums_up(function, name):
+            function[name].inline()
+    result.split(column, TERMS).interchange(f"{column}0", f"{column}1")
+    result.gpu_block(*outer).gpu_thread(f"{column}1")
+    for name in reversed(names):
+        if name not in function.computations:
+            continue  # inlined
+        part = function[name]
+        if len(part.loops) > len(outer):
+            term = part.loops[-1]
+            part.split(term, TERMS).interchange(f"{term}0", f"{term}1").gpu_thread(f"{term}1")
+        part.compute_at(result, outer[-1]).store_at(result, outer[-1], memory="shared")
+
+
+def _sums_up(function: ScheduledFunction, name: str) -> bool:
+    return len(function[name].loops) > len(function._array(name).iterators)
+
+
+def rows_by_blocks(function: ScheduledFunction) -> Callable[[ScheduledFunction], None] | None:
+    """The commands for a function that has one result, whose rows need sums of the same row."""
+    *parts, result = function.computations
+    if not parts or result not in function._declared or _sums_up(function, result):
+        return None
+    own = function._array(result).iterators
+    if len(own) != 2 or list(function[result].loops) != own:
+        return None
+    sums = 0
+    for name in parts:
+        if name not in function._declared or function._array(name).iterators[:1] != own[:1]:
+            return None
+        rank = len(function._array(name).iterators)
+        reduced = len(function[name].loops) - rank
+        if (rank, reduced) not in ((1, 0), (1, 1), (2, 0)):
+            return None
+        sums += reduced
+    return partial(_by_blocks, parts, result) if sums else None
+
+
+# ---- across rows ----
+
+
+def _by_tiles(arrays: list[str], own: ComputationHandle) -> None:
+    row, column = own.loops[-2:]
+    outer = own.loops[:-2]
+    own.tile(row, column, WARP, WARP).split(f"{row}1", WARP // ROWS, f"{row}t", f"{row}r")
+    own.reorder(*outer, f"{row}0", f"{column}0", f"{row}t", f"{column}1", f"{row}r")
+    own.gpu_block(*outer, f"{row}0", f"{column}0").gpu_thread(f"{row}t", f"{column}1")
+    own.unroll(f"{row}r")
+    for array in arrays:
+        own.cache(array, f"{column}0", memory="shared", pad=1)
+
+
+def transposed_candidates(function: ScheduledFunction, computation: str) -> Iterator[Commands]:
+    """Ways to map what reads arrays whose rows are its columns."""
+    whole = _expression(function, computation)
+    if whole is None:
+        return
+    own, loops = function._array(computation).iterators, function[computation].loops
+    if not 2 <= len(own) <= 3 or list(loops) != own:
+        return
+    row, column = own[-2:]
+    crossed = []
+    for access in whole.nodes():
+        if access.kind == "access" and access.operands and access.producer is not None:
+            last = iterators_of(access.operands[-1])
+            if row in last and column not in last and column in iterators_of(access):
+                crossed.append(access.producer.name)
+    if crossed:
+        yield partial(_by_tiles, list(dict.fromkeys(crossed)))

@@ -189,9 +189,8 @@ private:
         }
       }
     }
-    std::sort(axes.begin(), axes.end(), [&](size_t a, size_t b) {
-      return std::tie(score[a], a) < std::tie(score[b], b);
-    });
+    std::sort(axes.begin(), axes.end(),
+              [&](size_t a, size_t b) { return std::tie(score[a], a) < std::tie(score[b], b); });
     if (axes.size() > most_axes) {
       axes.erase(axes.begin(), axes.end() - static_cast<std::ptrdiff_t>(most_axes));
     }

@@ -131,10 +131,12 @@ std::map<std::string, std::int64_t> KernelFunction::sizes_of(const BoundCall &ca
     }
   }
   std::int64_t largest = 0;
-  for (const BoundArray &array : call.arrays) {
+  for (const ArrayArgument &argument : arguments_) {
     std::int64_t elements = 1;
-    for (int axis = 0; axis < array.nd; ++axis) {
-      elements *= array.dimensions[axis];
+    for (const Extent &extent : argument.extents) {
+      const std::int64_t length = extent.evaluate(call.parameters.data());
+      elements =
+          std::min(few_elements, elements * std::clamp<std::int64_t>(length, 0, few_elements));
     }
     largest = std::max(largest, elements);
   }
@@ -276,8 +278,9 @@ KernelCase KernelFunction::case_of(const CallArguments &given, std::uint64_t &ve
     if (array.is_given()) {
       what.layouts[i] = layout_of(array.nd, array.dimensions, array.strides,
                                   arguments_[i].item_size, constant_tail(i, what.sizes));
-    } else {
-      what.layouts[i].packed = constant_tail(i, what.sizes); // a new array has no gaps
+    } else { // a new array has no gaps
+      const int inner = std::max(static_cast<int>(arguments_[i].extents.size()) - 1, 0);
+      what.layouts[i].packed = std::min(constant_tail(i, what.sizes), inner);
     }
   }
   return what;

@@ -160,3 +160,12 @@ def test_what_narrow_calls_run():
     one = str(function.default_schedule_for(N=1))
     assert "cache" not in one, one
     assert 'parallelize("j0")' in one, one
+
+
+def test_compiled_ahead_is_what_calls_run():
+    for a, b in [(numbers(1, LONG), numbers(LONG, 1)), (numbers(90, 1), numbers(1, 80))]:
+        function = product()
+        ahead = function.compile(a, b)["key"]
+        np.testing.assert_array_equal(function(a, b), a @ b + 1)
+        assert function.last_compile["key"] == ahead
+        assert ahead != function.compile()["key"]

@@ -37,6 +37,8 @@ Case = dict[str, Any]
 CASE_SECONDS = 60.0
 #: And after so many of the clock, if it waits for something that never comes.
 WAITED_SECONDS = 600.0
+#: How often that is asked.
+ASKED_SECONDS = 0.1
 
 
 def processor_seconds(process: int) -> float:
@@ -114,7 +116,7 @@ class Child:
     def answer(self) -> dict[str, Any]:
         """The outcome, once the connection is readable or time is over."""
         try:
-            while not self.connection.poll(0.1):
+            while not self.connection.poll(ASKED_SECONDS):
                 if self.is_late():
                     break
             else:

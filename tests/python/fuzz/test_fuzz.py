@@ -55,7 +55,8 @@ def test_a_case_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch)
     """By what it has used of the processor: a busy machine makes no case late."""
     late = Child(compiled=False)
     assert "statistics" in late.ask("test:1")
-    monkeypatch.setattr(fuzz.run, "CASE_SECONDS", 0.0)
+    monkeypatch.setattr(fuzz.run, "CASE_SECONDS", -1.0)
+    monkeypatch.setattr(fuzz.run, "ASKED_SECONDS", 0.0)  # before it can have answered
     assert late.ask("test:2")["kind"] == "hang"
     monkeypatch.undo()
     assert "statistics" in late.ask("test:3")  # by another process

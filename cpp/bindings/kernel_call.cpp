@@ -130,6 +130,9 @@ std::map<std::string, std::int64_t> KernelFunction::sizes_of(const BoundCall &ca
       sizes[function().parameters[parameter]] = value;
     }
   }
+  if (sizes.empty()) {
+    return sizes;
+  }
   std::int64_t largest = 0;
   for (const ArrayArgument &argument : arguments_) {
     std::int64_t elements = 1;

@@ -34,7 +34,8 @@ std::shared_ptr<const Mapping> ScheduledFunction::declared_loops() const {
 }
 
 Mapping ScheduledFunction::mapping_for(const std::map<std::string, std::int64_t> &sizes) const {
-  return sizes.empty() ? mapping() : mapping().with(fix_command(sizes));
+  const bool is_general = sizes.empty() || !uses_default_schedule();
+  return is_general ? mapping() : mapping().with(fix_command(sizes));
 }
 
 std::vector<NarrowSize> ScheduledFunction::narrow_sizes() const {

@@ -82,7 +82,8 @@ public:
   Mapping declared_mapping() const { return Mapping(isolated_); }
   /// `mapping_for(sizes)`, or what the default schedule makes of it where that is used.
   Mapping mapping_that_runs(const std::map<std::string, std::int64_t> &sizes = {}) const;
-  /// `mapping()` for calls with these sizes, of narrow_sizes(), which the library schedules anew.
+  /// `mapping()` for calls with these sizes, of narrow_sizes(), where the library schedules anew
+  /// for them; else `mapping()`.
   Mapping mapping_for(const std::map<std::string, std::int64_t> &sizes) const;
   /// Each input that a schedule overwrites, with the computations stored in its array, in the order
   /// of the function. Asks for no mapping.

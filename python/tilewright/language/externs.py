@@ -21,7 +21,7 @@ from ..base.errors import DeclarationError, DeclarationTypeError
 from ..base.source import SourceLocation, caller_location
 from .expressions import DTypeLike, Expression, ExpressionLike, as_dtype, operand
 
-__all__ = ["Extern", "extern"]
+__all__ = ["Extern", "ctype_of", "extern"]
 
 # Functions that want Python's lock while they run (ctypes.PyDLL).
 _PYTHON_API = 4
@@ -145,7 +145,7 @@ def extern(
         raise DeclarationError(
             f"{name} has no arguments, so it is a number: call it once and write what it gives"
         )
-    prototype = ctypes.CFUNCTYPE(_ctype(returned), *[_ctype(each) for each in types])
+    prototype = ctypes.CFUNCTYPE(ctype_of(returned), *[ctype_of(each) for each in types])
     return Extern(
         _core.Extern(name, address, types, returned, prototype(address), caller, _place(where))
     )
@@ -267,7 +267,8 @@ def _signature(name: str, stated: _Stated, given: _Stated) -> tuple[list[str], s
     return arguments, result
 
 
-def _ctype(name: str) -> Any:
+def ctype_of(name: str) -> Any:
+    """The ctypes type of a number, by the name of its type here."""
     return ctypes.c_bool if name == "bool" else np.ctypeslib.as_ctypes_type(np.dtype(name))
 
 
@@ -314,7 +315,7 @@ def _found_again(
             f"is not found here: {error}"
         ) from None
     address = _address(name, function)
-    prototype = ctypes.CFUNCTYPE(_ctype(result), *[_ctype(each) for each in arguments])
+    prototype = ctypes.CFUNCTYPE(ctype_of(result), *[ctype_of(each) for each in arguments])
     return _core.Extern(name, address, arguments, result, prototype(address), function, where)
 
 

@@ -110,7 +110,8 @@ class ScheduledFunction(FunctionCommands, _core.Function):
             **sizes: the values of parameters: ``f.default_schedule_for(M=1)``.
 
         Returns:
-            A schedule that begins with `fix` of these sizes.
+            A schedule that begins with `fix` of these sizes; `default_schedule` where the library
+            does not schedule the function as a whole.
 
         Raises:
             ScheduleError: a name is no parameter of the function, or no call has such sizes.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from children import run_python
 
 N, M, K = tw.params("N M K")
 i, j, k = tw.iters("i j k")
@@ -140,6 +141,36 @@ def test_schedule_of_narrow_calls():
     np.testing.assert_array_equal(again(a, b), product()(a, b))
     with pytest.raises(tw.ScheduleError, match="'Q' is no parameter of product"):
         function.default_schedule_for(Q=1)
+
+
+def test_a_scheduled_function_has_one_schedule_for_all_sizes():
+    function = product()
+    function["C"].parallelize(i)
+    assert function.default_schedule_for(M=1) == function.default_schedule
+    plain = product(default_schedule=False)
+    assert str(plain.default_schedule_for(M=1)) == ""
+
+
+KEPT = """
+import sys
+import numpy as np
+import tilewright as tw
+
+@tw.jit
+def add(a, b):
+    return 2 * a + b
+
+for columns in map(int, sys.argv[1:]):
+    a = np.arange(6000.0 * columns).reshape(6000, columns)
+    np.testing.assert_array_equal(add(a, a + 1), 3 * a + 1)
+"""
+
+
+def test_kernels_that_processes_keep_are_for_their_width(tmp_path):
+    program = tmp_path / "kept.py"
+    program.write_text(KEPT)
+    for columns in (["1"], ["2"], ["1", "2"], ["40", "1"]):
+        run_python(program, *columns, TILEWRIGHT_CACHE_DIR=str(tmp_path / "cache"))
 
 
 def test_profile_and_passes_of_narrow_calls():

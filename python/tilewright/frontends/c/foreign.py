@@ -14,21 +14,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Buffer", "ForeignCall", "Given", "address_of", "symbol"]
+from ...language.externs import ctype_of
 
-_NUMBERS: dict[str, Any] = {
-    "bool": ctypes.c_bool,
-    "int8": ctypes.c_int8,
-    "uint8": ctypes.c_uint8,
-    "int16": ctypes.c_int16,
-    "uint16": ctypes.c_uint16,
-    "int32": ctypes.c_int32,
-    "uint32": ctypes.c_uint32,
-    "int64": ctypes.c_int64,
-    "uint64": ctypes.c_uint64,
-    "float32": ctypes.c_float,
-    "float64": ctypes.c_double,
-}
+__all__ = ["Buffer", "ForeignCall", "Given", "address_of", "symbol"]
 
 
 @dataclass(frozen=True)
@@ -90,9 +78,9 @@ class ForeignCall:
         self.reads = reads
         self.result = result
         if isinstance(function, int):
-            returned = None if result is None else _NUMBERS[result.name]
+            returned = None if result is None else ctype_of(result.name)
             types = [
-                ctypes.c_void_p if each.dtype is None else _NUMBERS[each.dtype.name]
+                ctypes.c_void_p if each.dtype is None else ctype_of(each.dtype.name)
                 for each in arguments
             ]
             self.function: Any = ctypes.CFUNCTYPE(returned, *types)(function)

@@ -269,10 +269,7 @@ private:
         break;
       case InstructionCode::Load: {
         const InstanceRead &site = program.reads[static_cast<size_t>(instruction.target)];
-        subscripts_.clear();
-        for (const std::int32_t subscript : site.subscripts) {
-          subscripts_.push_back(read(subscript).i);
-        }
+        take_subscripts(site, read);
         frame.counter = counter; // comes back to this read when it has to wait
         if (!load(site, registers[instruction.out])) {
           return;
@@ -318,15 +315,9 @@ private:
         update_extremum(instruction, read(instruction.a), read(instruction.b),
                         registers + instruction.out);
         break;
-      case InstructionCode::Check: {
-        const std::int64_t subscript = read(instruction.a).i;
-        const std::int64_t extent = read(instruction.b).i;
-        if (subscript < 0 || subscript >= extent) {
-          report_outside(*program.checks[static_cast<size_t>(instruction.target)], subscript,
-                         extent);
-        }
+      case InstructionCode::Check:
+        require_inside(program, instruction, read(instruction.a).i, read(instruction.b).i);
         break;
-      }
       case InstructionCode::Nothing:
         report_nothing();
       case InstructionCode::Return:
@@ -334,6 +325,14 @@ private:
         return;
       }
       ++counter;
+    }
+  }
+
+  template <class Read>
+  void take_subscripts(const InstanceRead &site, const Read &read) {
+    subscripts_.clear();
+    for (const std::int32_t subscript : site.subscripts) {
+      subscripts_.push_back(read(subscript).i);
     }
   }
 
@@ -457,8 +456,12 @@ private:
                 current_piece().where);
   }
 
-  [[noreturn]] void report_outside(const Expr &check, std::int64_t subscript,
-                                   std::int64_t extent) const {
+  void require_inside(const InstanceProgram &program, const Instruction &instruction,
+                      std::int64_t subscript, std::int64_t extent) const {
+    if (subscript >= 0 && subscript < extent) {
+      return;
+    }
+    const Expr &check = *program.checks[static_cast<size_t>(instruction.target)];
     const bool is_unsigned = is_wide_unsigned(*check.operands[0]);
     const std::string value = is_unsigned ? std::to_string(static_cast<std::uint64_t>(subscript))
                                           : std::to_string(subscript);

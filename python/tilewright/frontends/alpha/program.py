@@ -15,7 +15,6 @@ import tilewright as tw
 from ...base.checks import SCHEDULE, an_integer, described
 from .checking import check, grounded
 from .history import Rewrites, Step
-from .kernels import kernel
 from .mapping.running import mapped_function, still_fitting
 from .mapping.values import TargetMapping
 from .printing import ashow, print_ast, show
@@ -123,10 +122,7 @@ class Program:
         """
         if name not in self._functions:
             system, mapping = self.system(name), self.mapping(name)
-            if mapping == TargetMapping():
-                function = kernel(system, self._tree, self._externs)
-            else:
-                function = mapped_function(system, self._tree, self._externs, mapping)
+            function = mapped_function(system, self._tree, self._externs, mapping)
             function._alpha = (self, name)
             self._functions[name] = function
         return self._functions[name]

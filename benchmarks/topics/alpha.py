@@ -381,6 +381,7 @@ def pictures(rows: Sequence[Row], folder: Path) -> list[Path]:
             label = "simplified" if contender == OURS else contender
             axes.loglog(*zip(*points, strict=True), "o-", label=label)
         axes.set(title=group, xlabel="N", ylabel="seconds")
+        axes.minorticks_off()
         axes.legend()
     path = folder / "alpha_complexity.png"
     figure.savefig(path, dpi=110)

@@ -546,7 +546,7 @@ class _Reader:
         if len(results) != declared.domain.arity:
             self.fail(
                 tree,
-                f"{name} has {_dimensions(declared)}, but {len(results)} subscripts",
+                f"{name} has {_dimensions(declared)}, but {counted(len(results), 'subscript')}",
             )
         function = AffineFunction(known, results)
         variable = Variable(str(name), position=_at(tree))

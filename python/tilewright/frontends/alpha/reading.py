@@ -116,8 +116,7 @@ def _spelled(terminal: str) -> str:
 
 
 def _dimensions(declared: Declaration) -> str:
-    count = declared.domain.arity
-    return f"{count} dimension{'' if count == 1 else 's'}"
+    return counted(declared.domain.arity, "dimension")
 
 
 def read(text: str, file: str = "<alpha>") -> Program:

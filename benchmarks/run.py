@@ -133,7 +133,9 @@ def run_topic(name: str, options: argparse.Namespace) -> bool:
     print(f"stored: {path}")
     picture = plot(name, topic.TITLE, rows, options.output / f"{name}.png")
     if picture is not None:
-        print(f"stored: {picture}")
+        own = getattr(topic, "pictures", None)
+        for each in [picture, *(own(rows, options.output) if own else ())]:
+            print(f"stored: {each}")
     wrong = [row for row in rows if row.problem and not row.problem.startswith("missing")]
     return good and not any(row.contender == OURS or "WRONG" in row.problem for row in wrong)
 

@@ -148,6 +148,7 @@ Kernel lower_mapping(const Mapping &given, const Mapping &running, const Compile
   lowering.layouts = options.layouts;
   lowering.vectors.masked_bytes = features.masked_bytes;
   lowering.vectorize = vectorize;
+  lowering.for_source = features.plain_loops;
   lowering.instrumentation = options.instrumentation;
   lowering.observer = options.observer;
   lowering.dump_to = environment("TILEWRIGHT_DUMP_PASSES").value_or("");

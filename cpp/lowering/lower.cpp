@@ -47,6 +47,7 @@ Kernel lower(const Program &scheduled, const LoweringOptions &options) {
   passes.asynchronous_copies = options.asynchronous_copies;
   passes.is_instrumented = options.instrumentation != Instrumentation{};
   passes.for_people = !options.vectorize;
+  passes.for_source = options.for_source;
   run_passes(kernel, passes, observer, options.verifies || dumps);
   return kernel;
 }

@@ -16,8 +16,9 @@ struct LoweringOptions {
   /// For each argument buffer (inputs, then outputs, in program order). Where one is missing, the
   /// last dimension is the unit one.
   std::vector<ArrayLayout> layouts;
-  VectorOptions vectors; ///< of the target
-  bool vectorize = true; ///< false keeps Vector loops as loops, for printing what a schedule says
+  VectorOptions vectors;   ///< of the target
+  bool vectorize = true;   ///< false keeps Vector loops as loops, for printing what a schedule says
+  bool for_source = false; ///< without `vectorize`: the loops become C, see PassOptions
   Instrumentation instrumentation = {};
   bool gpu = false; ///< loops over blocks and threads make launches; else they run on the CPU
   bool asynchronous_copies = false; ///< of global to shared memory, which that GPU has

@@ -40,6 +40,10 @@ using Options = PassOptions;
 
 bool always(const Kernel & /*kernel*/, const Options & /*options*/) { return true; }
 bool compiled(const Kernel & /*kernel*/, const Options &options) { return !options.for_people; }
+/// What a compiler of C would not find by itself.
+bool compiled_or_source(const Kernel &kernel, const Options &options) {
+  return compiled(kernel, options) || options.for_source;
+}
 bool on_cpu(const Kernel &kernel, const Options &options) {
   return !kernel.is_gpu && compiled(kernel, options);
 }
@@ -99,14 +103,14 @@ constexpr auto table = std::to_array<Pass>({
      },
      on_cpu},
     {"fuse_block_ends", over_body<fuse_block_ends>, on_cpu},
-    {"unswitch", over_body<unswitch>, compiled},
+    {"unswitch", over_body<unswitch>, compiled_or_source},
     {"split_borders",
      [](Kernel &kernel, const Options &options) {
        const bool masks = options.vectors.masked_bytes > 0;
        kernel.body = split_borders(kernel.body, options.known, masks);
      },
-     compiled},
-    {"simplify_indices", simplify, compiled},
+     compiled_or_source},
+    {"simplify_indices", simplify, compiled_or_source},
     {"separate_tiles",
      [](Kernel &kernel, const Options &options) {
        kernel.body = separate_tiles(kernel.body, options.vectors.masked_bytes, kernel.is_gpu);

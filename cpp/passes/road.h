@@ -20,6 +20,7 @@ struct PassOptions {
   bool asynchronous_copies = false; ///< of global to shared memory, which that GPU has
   bool is_instrumented = false;     ///< something is watched beside the work
   bool for_people = false;          ///< the loops are printed, and Vector loops are to stay loops
+  bool for_source = false;          ///< beside for_people: what is printed is compiled as C
 };
 
 struct Pass {

@@ -146,11 +146,9 @@ bool CStatements::is_simd(const For &loop) const {
 }
 
 void CStatements::print_statement(const For &loop) {
-  CNames::Scope outer = names_.open();
   switch (loop.loop) {
   case LoopKind::Parallel:
     parallel_loop(loop);
-    names_.close(std::move(outer));
     return;
   case LoopKind::Serial:
   case LoopKind::Unrolled:
@@ -164,7 +162,8 @@ void CStatements::print_statement(const For &loop) {
                     "'); take a schedule without them, or the target 'cpu', which makes them "
                     "loops of the processor");
   }
-  const auto limits = bounds(loop);
+  const auto limits = bounds(loop); // its names are those of the block around
+  CNames::Scope outer = names_.open();
   if (loop.loop == LoopKind::Vector && is_simd(loop)) {
     pragma(fmt::format("omp simd simdlen({})", loop.factor));
   } else if (loop.loop == LoopKind::Unrolled && loop.factor > 1) {
@@ -210,6 +209,7 @@ void CStatements::parallel_loop(const For &head) {
   if (fails) {
     needs_status_ = true;
   }
+  CNames::Scope outer = names_.open();
   const std::string clauses = parallel_clauses(head, loops.size());
   pragma("omp parallel for" + clauses);
   for (size_t k = 0; k < loops.size(); ++k) {
@@ -223,6 +223,7 @@ void CStatements::parallel_loop(const For &head) {
     --depth_;
   }
   ++depth_;
+  names_.close(std::move(outer));
   if (fails) {
     Exit failed;
     failed.status = "status";

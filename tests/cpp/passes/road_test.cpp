@@ -38,6 +38,17 @@ TEST(Road, LoopsForPeopleEndWhereVectorLoopsAreStillLoops) {
                    "tighten_guards", "simplify_indices", "check_joined_loops"}));
 }
 
+TEST(Road, LoopsThatBecomeCLeaveTestsAndBordersOutOfTheirInnermostOnes) {
+  PassOptions options;
+  options.for_people = true;
+  options.for_source = true;
+  const std::vector<std::string> names = names_of(options);
+  EXPECT_TRUE(has(names, "unswitch"));
+  EXPECT_TRUE(has(names, "split_borders"));
+  EXPECT_FALSE(has(names, "unroll_loops"));
+  EXPECT_FALSE(has(names, "vectorize_loops"));
+}
+
 TEST(Road, KernelsOfTheCpuLeaveOutWhatIsOfGpus) {
   const std::vector<std::string> names = names_of({});
   EXPECT_TRUE(has(names, "vectorize_loops"));

@@ -81,6 +81,20 @@ TEST(CSource, IsAsAPersonWouldWriteIt) {
 )");
 }
 
+TEST(CSource, BoundsOfTwoLoopsInOneBlockHaveTwoNames) {
+  Rows rows(Int64);
+  const auto up_to_x = [&](LoopKind kind) {
+    return for_loop(2, "j", integer(0), rows.x(rows.i, integer(0)), kind, 0, rows.into_y(rows.j));
+  };
+  for (const LoopKind kind : {LoopKind::Serial, LoopKind::Parallel}) {
+    rows.kernel.body = rows.over_i(block({up_to_x(kind), up_to_x(kind)}));
+    const std::string text = definition_of(rows.kernel);
+    EXPECT_THAT(text, HasSubstr("const int64_t j_end = x[i * M];"));
+    EXPECT_THAT(text, HasSubstr("const int64_t j_end_2 = x[i * M];"));
+    EXPECT_THAT(text, HasSubstr("for (int64_t j = 0; j < j_end_2; ++j) {"));
+  }
+}
+
 TEST(CSource, ParallelLoopsHaveTheirSchedule) {
   Rows rows(Float32);
   const auto inner = rows.over_j(rows.into_y(f32(1)), LoopKind::Parallel);

@@ -35,6 +35,7 @@ from .commands import (
     TransformReductionBody,
     generateMakefile,
     generateScanC,
+    generateVerificationC,
     generateWrapperC,
     generateWriteC,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "generateMakefile",
     "generateScanC",
     "generateScheduledC",
+    "generateVerificationC",
     "generateWrapperC",
     "generateWriteC",
     "load",

@@ -13,7 +13,7 @@ from functools import reduce as fold
 import tilewright as tw
 
 from .domains import AffineFunction, Domain
-from .errors import complaint, source_of
+from .errors import complaint, counted, source_of
 from .tree import (
     Binary,
     Call,
@@ -125,7 +125,7 @@ def _inner_names(system: System, node: Expression, names: tuple[str, ...]) -> li
             if len(indices) != len(node.function.results):
                 raise complaint(
                     source_of(system), node.position,
-                    f"{node.body.name} has {len(indices)} dimensions, but the function gives "
+                    f"{node.body.name} has {counted(len(indices), 'dimension')}, but the function gives "
                     f"{len(node.function.results)}",
                 )  # fmt: skip
             return [indices]
@@ -145,7 +145,7 @@ def _require(
     raise complaint(
         source_of(system),
         node.position,
-        f"{what} has {arity} dimensions, but expressions here have {len(names)}{hint}",
+        f"{what} has {counted(arity, 'dimension')}, but expressions here have {len(names)}{hint}",
     )
 
 

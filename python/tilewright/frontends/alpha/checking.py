@@ -12,7 +12,7 @@ import tilewright as tw
 from .attributes import Attributes, attributes_of, edges_of, expression_domain
 from .conversions import type_of
 from .domains import Domain, canonical, fresh_names
-from .errors import complaint, source_of
+from .errors import complaint, counted, source_of
 from .linear import Floor, Linear
 from .presburger import Constraint
 from .tree import (
@@ -318,7 +318,7 @@ def _use(system: System, equation: UseEquation, program: Program) -> None:
         if own.arity != product.arity:
             raise complaint(
                 source, at,
-                f"{name} has {own.arity} dimensions, but the instances of {callee.name} give "
+                f"{name} has {counted(own.arity, 'dimension')}, but the instances of {callee.name} give "
                 f"{declared.name} {product.arity}",
             )  # fmt: skip
         for outside, message in (

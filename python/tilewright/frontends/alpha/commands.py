@@ -78,6 +78,7 @@ __all__ = [
     "TransformReductionBody",
     "generateMakefile",
     "generateScanC",
+    "generateVerificationC",
     "generateWrapperC",
     "generateWriteC",
 ]
@@ -386,6 +387,17 @@ def generateWriteC(program: Program, system: str, outDir: str | os.PathLike[str]
     _require_program(program, "generateWriteC")
     text = write_c(program.system(system), program.tree)
     return _generated(outDir, f"{identifier(system)}.c", text)
+
+
+def generateVerificationC(
+    program: Program, system: str, outDir: str | os.PathLike[str]
+) -> FilePath:
+    """Writes NAME_verify.c, demand-driven C under that name: what ``make verify`` compares the results of another
+    generator's NAME.c with."""
+    _require_program(program, "generateVerificationC")
+    name = f"{identifier(system)}_verify"
+    text = write_c(replace(program.system(system), name=name), program.tree)
+    return _generated(outDir, f"{name}.c", text)
 
 
 def generateScanC(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import tilewright as tw
@@ -24,8 +24,22 @@ __all__ = [
     "factored",
     "formula",
     "fresh_names",
+    "map_of",
+    "set_of",
     "witness_text",
 ]
+
+
+@lru_cache(maxsize=4096)
+def set_of(text: str) -> tw.Set:
+    """The set of isl text; programs say the same ones again and again."""
+    return tw.Set(text)
+
+
+@lru_cache(maxsize=4096)
+def map_of(text: str) -> tw.Map:
+    """The map of isl text."""
+    return tw.Map(text)
 
 
 def canonical(count: int, prefix: str = "_") -> tuple[str, ...]:
@@ -68,12 +82,12 @@ class Domain:
         names = canonical(len(indices))
         values = {old: Linear.of(new) for old, new in zip(indices, names, strict=True)}
         renamed = [[each.substituted(values) for each in part] for part in parts]
-        return cls(tuple(indices), tw.Set(f"{{ [{', '.join(names)}] : {formula(renamed)} }}"))
+        return cls(tuple(indices), set_of(f"{{ [{', '.join(names)}] : {formula(renamed)} }}"))
 
     @classmethod
     def universe(cls, indices: Sequence[str]) -> Domain:
         """All points."""
-        return cls(tuple(indices), tw.Set(f"{{ [{', '.join(canonical(len(indices)))}] }}"))
+        return cls(tuple(indices), set_of(f"{{ [{', '.join(canonical(len(indices)))}] }}"))
 
     @property
     def arity(self) -> int:
@@ -212,7 +226,7 @@ class AffineFunction:
         values = {old: Linear.of(new) for old, new in zip(self.indices, names, strict=True)}
         results = ", ".join(str(each.substituted(values)) for each in self.results)
         parameters = ", ".join(sorted(self.parameters()))
-        return tw.Map(f"[{parameters}] -> {{ [{', '.join(names)}] -> [{results}] }}")
+        return map_of(f"[{parameters}] -> {{ [{', '.join(names)}] -> [{results}] }}")
 
     def named(self, indices: Sequence[str]) -> AffineFunction:
         """The same function with other names of its arguments."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -15,7 +16,6 @@ import tilewright as tw
 from ...base.checks import SCHEDULE, an_integer, described
 from .checking import check, grounded
 from .history import Rewrites, Step
-from .kernels import kernel
 from .mapping.running import mapped_function, still_fitting
 from .mapping.values import TargetMapping
 from .printing import ashow, print_ast, show
@@ -123,10 +123,7 @@ class Program:
         """
         if name not in self._functions:
             system, mapping = self.system(name), self.mapping(name)
-            if mapping == TargetMapping():
-                function = kernel(system, self._tree, self._externs)
-            else:
-                function = mapped_function(system, self._tree, self._externs, mapping)
+            function = mapped_function(system, self._tree, self._externs, mapping)
             function._alpha = (self, name)
             self._functions[name] = function
         return self._functions[name]
@@ -204,6 +201,13 @@ class Program:
         printer.text(str(self))
 
 
+def _is_path(source: str) -> bool:
+    """Whether it is the path of a file, and no text of a program."""
+    if not source.strip() or "{" in source or "\n" in source:
+        return False
+    return not re.match(r"\s*(//|/\*|affine\b)", source) or Path(source).exists()
+
+
 def load(
     source: str | os.PathLike[str], *, externs: Mapping[str, tw.Extern] | None = None
 ) -> Program:
@@ -235,9 +239,7 @@ def load(
 
     Source: CSU TR CS12-101, section 4.
     """
-    if isinstance(source, os.PathLike) or (
-        isinstance(source, str) and source.strip() and "{" not in source and "\n" not in source
-    ):
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         path = Path(source)
         return Program(read(path.read_text(encoding="utf-8"), str(path)), externs)
     if not isinstance(source, str):

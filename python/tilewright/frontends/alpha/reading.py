@@ -7,6 +7,7 @@ left-hand side, or of the projection of the reduction around. `.ab` files of Alp
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -16,7 +17,7 @@ import tilewright as tw
 from ...base.checks import described
 from .advice import advice_on
 from .domains import AffineFunction, Domain
-from .errors import Source, complaint
+from .errors import Source, complaint, counted
 from .linear import Floor, Linear
 from .presburger import Constraint, relation_of
 from .tree import (
@@ -51,6 +52,7 @@ __all__ = ["read", "read_domain", "read_function"]
 Names: TypeAlias = "tuple[str, ...] | None"
 
 _SECTIONS = {"inputs": "input", "outputs": "output", "locals": "local"}
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)  # as in the grammar
 _LOGIC = {"&&": "and", "||": "or"}
 
 
@@ -114,8 +116,7 @@ def _spelled(terminal: str) -> str:
 
 
 def _dimensions(declared: Declaration) -> str:
-    count = declared.domain.arity
-    return f"{count} dimension{'' if count == 1 else 's'}"
+    return counted(declared.domain.arity, "dimension")
 
 
 def read(text: str, file: str = "<alpha>") -> Program:
@@ -125,6 +126,12 @@ def read(text: str, file: str = "<alpha>") -> Program:
         DeclarationError: for text that is no Alpha, and names that nothing has; with the place.
     """
     source = Source(file, text)
+    if not _COMMENT.sub("", text).strip():
+        found = "only comments" if text.strip() else "nothing"
+        raise complaint(
+            source, Position(1, 1),
+            f"the text holds {found}, no system; one begins as in affine name {{N | N > 0}}",
+        )  # fmt: skip
     tree = _parsed(source, "program")
     externals = tuple(
         _Reader(source, ()).external(each) for each in tree.children if _kind(each) == "external"
@@ -452,7 +459,7 @@ class _Reader:
                 if names is not None and domain.arity != len(names):
                     self.fail(
                         parts[0],
-                        f"the domain of this restriction has {domain.arity} dimensions, but "
+                        f"the domain of this restriction has {counted(domain.arity, 'dimension')}, but "
                         f"expressions here have {len(names)}",
                     )
                 return Restrict(domain, self.expression(parts[1], names), position=at)
@@ -485,8 +492,8 @@ class _Reader:
                 if names is not None and len(function.indices) != len(names):
                     self.fail(
                         parts[0],
-                        f"this function takes {len(function.indices)} indices, but expressions "
-                        f"here have {len(names)} dimensions",
+                        f"this function takes {counted(len(function.indices), 'index')}, but expressions "
+                        f"here have {counted(len(names), 'dimension')}",
                     )
                 return Dependence(function, self.expression(parts[1], None), position=at)
             case "access":
@@ -538,7 +545,7 @@ class _Reader:
         if len(results) != declared.domain.arity:
             self.fail(
                 tree,
-                f"{name} has {_dimensions(declared)}, but {len(results)} subscripts",
+                f"{name} has {_dimensions(declared)}, but {counted(len(results), 'subscript')}",
             )
         function = AffineFunction(known, results)
         variable = Variable(str(name), position=_at(tree))
@@ -554,7 +561,7 @@ class _Reader:
                             f"as in double {name}(double);")  # fmt: skip
         wanted = len(self.functions[str(name)].arguments)
         if len(given) != wanted:
-            self.fail(tree, f"{name} takes {wanted} arguments, got {len(given)}")
+            self.fail(tree, f"{name} takes {counted(wanted, 'argument')}, got {len(given)}")
         return Call(str(name), given, position=_at(tree))
 
     def reduce(self, tree: Any, names: Names) -> Expression:
@@ -574,8 +581,8 @@ class _Reader:
             if names is not None and len(function.results) != len(names):
                 self.fail(
                     inner,
-                    f"this projection gives {len(function.results)} indices, but expressions here "
-                    f"have {len(names)} dimensions",
+                    f"this projection gives {counted(len(function.results), 'index')}, but expressions here "
+                    f"have {counted(len(names), 'dimension')}",
                 )
         value = self.expression(body, function.indices)
         return Reduce(symbol, function, value, position=_at(tree))

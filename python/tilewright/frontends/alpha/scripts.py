@@ -11,8 +11,9 @@
 Variables have the type of what they are given: a program, a string, an integer, a truth value, a list ``[0, 1]``,
 or what a command answers. A command that changes a program and stands alone changes the program that its
 variable names, as those of AlphaZ do; in an assignment it leaves that one alone and gives another.
-Files are looked for, and written, from the folder of the script. The public AlphaZ scripts' spelling of
-target mappings (``setParallel``, ``setMemoryMap``, ...) is understood, too.
+What the commands of Python take by name is given by name here, too: ``SimplifyingReduction(prog, system, "S", "1,0",
+reassociate=true)``. Files are looked for, and written, from the folder of the script. The public AlphaZ scripts'
+spelling of target mappings (``setParallel``, ``setMemoryMap``, ...) is understood, too.
 """
 
 from __future__ import annotations
@@ -244,12 +245,30 @@ class _Run:
 
     # ---- commands ----
 
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """What stands in parentheses: values, then ``reassociate=true``."""
+        found: list[Any] = []
+        named: dict[str, Any] = {}
+        while not self.took(")"):
+            if found or named:
+                self.expect(",")
+            token, sign = self.peek(), self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+            if token.kind == "name" and (sign.kind, sign.text) == ("sign", "="):
+                self.at += 2
+                named[token.text] = self.expression()
+            elif named:
+                self.fail(token.line, "", "a value without a name stands behind one with a name")
+            else:
+                found.append(self.expression())
+        return found, named
+
     def call(self, name: _Token, assigned: bool) -> Any:
-        arguments = self.items(")")
+        arguments, named = self.arguments()
         command = COMMANDS.get(name.text)
         if command is None:
             self.fail(name.line, name.text, f"there is no such command{nearest(name.text)}")
         given = [each.program if isinstance(each, _Reference) else each for each in arguments]
+        self.require_options(name, command, named)
         if command.reads:
             result = self.done(name, lambda: command.function(self.path(given), self.externs))
         else:
@@ -257,10 +276,10 @@ class _Run:
                 self.folder / each if number in command.paths and isinstance(each, str) else each
                 for number, each in enumerate(given)
             ]
-            self.bound(name, command, placed)
+            self.bound(name, command, placed, named)
             if command.names[:1] == ["program"] and not isinstance(given[0], Program):
                 self.fail(name.line, name.text, f"it takes a program first, not {_kind(given[0])}")
-            result = self.done(name, lambda: command.function(*placed))
+            result = self.done(name, lambda: command.function(*placed, **named))
         if not isinstance(result, Program):
             return result
         if assigned or not arguments or not isinstance(arguments[0], _Reference):
@@ -273,10 +292,19 @@ class _Run:
             raise tw.DeclarationTypeError("it takes the path of a program, a string")
         return self.folder / given[0]
 
-    def bound(self, name: _Token, command: Command, given: list[Any]) -> None:
+    def require_options(self, name: _Token, command: Command, named: dict[str, Any]) -> None:
+        """Refuses names that the command does not have."""
+        for each in named:
+            if each not in command.options:
+                known = f"; it has {', '.join(command.options)}" if command.options else ""
+                self.fail(name.line, name.text, f"it has no argument {each}={known}")
+
+    def bound(
+        self, name: _Token, command: Command, given: list[Any], named: dict[str, Any]
+    ) -> None:
         """Refuses a wrong number of arguments."""
         try:
-            command.signature.bind(*given)
+            command.signature.bind(*given, **named)
         except TypeError:
             kinds = ", ".join(map(_kind, given)) or "nothing"
             self.fail(name.line, name.text, f"it takes ({', '.join(command.names)}), got ({kinds})")

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import tilewright as tw
 
-from .domains import AffineFunction, Domain
+from .domains import AffineFunction, Domain, set_of
 
 __all__ = [
     "Binary",
@@ -231,7 +231,7 @@ class System(Node):
             "false"
         ]
         joined = " or ".join(f"({part})" for part in parts)
-        return tw.Set(f"[{', '.join(names)}] -> {{ : {joined} }}")
+        return set_of(f"[{', '.join(names)}] -> {{ : {joined} }}")
 
     def declaration(self, name: str) -> Declaration:
         """That of a variable.

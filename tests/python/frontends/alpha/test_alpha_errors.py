@@ -61,7 +61,7 @@ MISTAKES = {
     "unknown index": (
         HEAD + "    X[i] = A[k];", tw.DeclarationError, 5, 14, "k is neither an index nor a parameter here"),
     "wrong number of subscripts": (
-        HEAD + "    X[i] = M[i];", tw.DeclarationError, 5, 12, "M has 2 dimensions, but 1 subscripts"),
+        HEAD + "    X[i] = M[i];", tw.DeclarationError, 5, 12, "M has 2 dimensions, but 1 subscript"),
     "wrong number of dimensions": (
         HEAD + "    X[i] = M;", tw.DeclarationError, 5, 12, "M has 2 dimensions, but expressions here have 1"),
     "wrong function": (
@@ -89,7 +89,7 @@ MISTAKES = {
         HEAD + "    X[i] = sin(A[i]);", tw.DeclarationError, 5, 12, "there is no external function sin"),
     "wrong number of arguments": (
         "double sin(double);\n" + HEAD + "    X[i] = sin(A[i], 1.0);",
-        tw.DeclarationError, 6, 12, "sin takes 1 arguments, got 2"),
+        tw.DeclarationError, 6, 12, "sin takes 1 argument, got 2"),
     "remainder of fractions": (
         HEAD + "    X[i] = A[i] % 2;", tw.DeclarationError, 5, 12, "% is for integers, not for a double"),
     "while": (
@@ -250,3 +250,16 @@ def test_names_that_alpha_reads(name: str) -> None:
       let Y[i] = A[i]; .""")
     renamed = tw.alpha.RenameVariable(program, "one", "Y", name)
     assert tw.alpha.load(str(renamed)) == renamed
+
+
+@pytest.mark.parametrize("text", ["// nothing", "/* x */", "// one\n/* two\n three */\n"])
+def test_texts_without_a_system(text: str) -> None:
+    with pytest.raises(tw.DeclarationError, match=r"line 1, column 1: .*no system; one begins"):
+        tw.alpha.load(text)
+
+
+def test_one_line_is_a_path_unless_it_is_alpha() -> None:
+    with pytest.raises(FileNotFoundError):
+        tw.alpha.load("affinity.ab")
+    with pytest.raises(tw.DeclarationError, match="column 8: syntax error at the end"):
+        tw.alpha.load("affine x")

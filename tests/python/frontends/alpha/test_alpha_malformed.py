@@ -31,7 +31,7 @@ def test_integers_that_are_too_large(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "\n"])
 def test_no_text_at_all(text: str) -> None:
-    with pytest.raises(tw.DeclarationError, match="syntax error at the end of the text"):
+    with pytest.raises(tw.DeclarationError, match="the text holds nothing, no system; one begins"):
         tw.alpha.load(text)
 
 

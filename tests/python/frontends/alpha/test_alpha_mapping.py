@@ -315,7 +315,7 @@ BAD: list[tuple[str, tuple[Any, ...], str]] = [
     ("SetMemorySpace", ("Aout", "A"), "is taken"),
     ("SetMemorySpace", ("m", ""), "no variable is named"),
     ("SetMemorySpace", ("1m", "A"), "no name of a memory"),
-    ("SetTiling", ("0,1", "4"), "2 dimensions, but 1 sizes"),
+    ("SetTiling", ("0,1", "4"), "2 dimensions, but 1 size"),
     ("SetTiling", ("1,0", "4,4"), "must increase"),
     ("SetTiling", ("0", "0"), "at least 1"),
     ("SetTiling", ("0", "4", "spiral"), "'sequential' or 'wavefront'"),
@@ -331,13 +331,26 @@ def test_bad_arguments(command: str, arguments: tuple[Any, ...], message: str) -
         getattr(alpha, command)("jacobi1D", *arguments)
 
 
+SCALARS = """affine s {N|N>0} input double A {i|0<=i<N}; output double Y {i|0<=i<N};
+  let Y[i] = 2*A[i]; ."""
+
+
 def test_dimensions_that_are_not_there() -> None:
-    for p in (alpha.SetDimensionType(figure_1(), 2, "parallel"),
+    with pytest.raises(
+        tw.DeclarationError, match="dimension 9 is not there: times of A, Aout have dim"
+    ):
+        alpha.SetDimensionType(figure_1(), 9, "parallel")
+    line = alpha.SetSTMap(alpha.load(SCALARS), "Y", "(i->i)")
+    with pytest.raises(tw.DeclarationError, match="times of Y have dimension 0 only"):
+        alpha.SetDimensionType(line, 1, "parallel", "Y")
+    assert alpha.SetDimensionType(line, 0, "ordering").mapping("s").types
+    early = alpha.SetDimensionType(alpha.load(SCALARS), 1, "parallel")  # before the maps
+    for p in (alpha.SetSTMap(early, "Y", "(i->i)"),
               alpha.SetTiling(figure_1(), "0,2", "4,4"),
               alpha.SetDimensionType(alpha.load(FIGURE_1), 0, "parallel")):  # fmt: skip
         assert not alpha.verify(p)
         with pytest.raises(tw.DeclarationError, match="is not there"):
-            _ = p["jacobi1D"]
+            _ = p[next(iter(p))]
 
 
 # ---- section 9.2 ----
@@ -386,6 +399,13 @@ def test_9_2_scheduled_c_of_a_product_and_of_operands(tmp_path: Path) -> None:
     p = alpha.SetDimensionType(p, 0, "parallel")
     assert "#pragma omp parallel for" in verified(p, "mm", tmp_path / "mm", 20)
     verified(alpha.load(SKEWED), "cv", tmp_path / "cv", 9)  # no mapping at all
+
+
+def test_9_2_scheduled_c_without_a_mapping_has_the_loops_of_a_call(tmp_path: Path) -> None:
+    """Tiles for the caches, and two rows in the place of T + 1 steps."""
+    assert "_cache[" in verified(alpha.load(MATRIX), "mm", tmp_path / "mm", 40)
+    rows = verified(alpha.load(FIGURE_1), "jacobi1D", tmp_path / "jacobi", 50, 11)
+    assert "tw_count(2, N)" in rows
 
 
 def test_9_2_scheduled_c_refuses_what_is_not_legal(tmp_path: Path) -> None:

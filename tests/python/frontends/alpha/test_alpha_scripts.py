@@ -102,6 +102,30 @@ def test_9_generators(folder: Path) -> None:
     assert alpha.load(folder / "out" / "mm" / "a.ab") == alpha.load(MATRIX)
 
 
+def test_9_5_verification_code_and_arguments_by_name(folder: Path) -> None:
+    (folder / "prefix.ab").write_text(
+        """affine prefix {N | N>0} input double A {i | 0<=i<N}; output double S {i | 0<=i<N};
+        let S[i] = reduce(+, [j], {| 0<=j<=i} : A[j]); ."""
+    )
+    script(
+        folder,
+        """
+        prog = ReadAlphabets("prefix.ab"); system = "prefix";
+        SimplifyingReduction(prog, system, "S", "1,0", reassociate=true);
+        generateScheduledC(prog, system, "out"); generateWrapperC(prog, system, "out");
+        generateMakefile(prog, system, "out"); generateVerificationCode(prog, system, "out");
+        """,
+    )
+    subprocess.run(
+        ["make", "-s", "-C", str(folder / "out"), "verify-rand", "CFLAGS=-O1 -std=gnu11 -fwrapv -fopenmp -Wall"],
+        check=True, timeout=120,
+    )  # fmt: skip
+    done = subprocess.run(
+        [folder / "out" / "prefix.verify-rand", "50"], capture_output=True, text=True, timeout=60, check=True
+    )  # fmt: skip
+    assert done.stdout == "TEST PASSED\n"
+
+
 def test_spelling_of_public_scripts(folder: Path) -> None:
     """A band of the public repository's commands, with its argument orders."""
     found = script(
@@ -217,6 +241,9 @@ ERRORS = [
     ("generateWriteC(1, 'a', 'b');", "line 1, generateWriteC: "),
     ("ExportPRDG(1, 'b');", "line 1, ExportPRDG: "),
     ("setParallel(1, 's', 'x', '1');", "line 1, setParallel: "),
+    ("Normalize(reassociate=true);", "line 1, Normalize: it has no argument reassociate="),
+    ("ReadAlphabets('a', x=1);", "line 1, ReadAlphabets: it has no argument x="),
+    ("FactorOutFromReduction(reassociate=true, 1);", "stands behind one with a name"),
     ("a = BuildPRDG('p', 's');", "line 1, BuildPRDG: "),
 ]
 

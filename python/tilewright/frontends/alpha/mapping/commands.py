@@ -18,6 +18,7 @@ from ....base.checks import a_path, described
 from ..c.scheduled import scheduled_c
 from ..c.tiled import tiled_c
 from ..domains import AffineFunction
+from ..errors import counted
 from ..history import recorder
 from ..kernels import identifier
 from ..program import Program
@@ -26,7 +27,7 @@ from ..tree import Declaration, Equation, System
 from ..verifier import verify
 from .plans import top_body
 from .running import whole_system
-from .values import DIMENSION_TYPES, TILINGS, MemoryMapping, Tiling
+from .values import DIMENSION_TYPES, TILINGS, MemoryMapping, TargetMapping, Tiling
 
 __all__ = [
     "SetDimensionType",
@@ -86,9 +87,10 @@ def SetSTMap(program: Program, *arguments: str) -> Program:
     known = [declared.domain.arity]
     known += [len(body[0].projection.indices)] if body else []
     if len(function.indices) not in known:
-        wanted = " or ".join(map(str, dict.fromkeys(known)))
+        *others, last = dict.fromkeys(known)
+        wanted = " or ".join([*map(str, others), counted(last, "index")])
         raise tw.DeclarationError(
-            f"SetSTMap: the map of {variable} must take {wanted} indices, got {function}"
+            f"SetSTMap: the map of {variable} must take {wanted}, got {function}"
             + (": those of the variable, or of its reduction's body" if body else "")
         )
     return program.with_mapping(name, program.mapping(name).having("times", variable, function))
@@ -120,7 +122,8 @@ def SetDimensionType(program: Program, *arguments: object) -> Program:
             variable, if it is not for all of them.
 
     Raises:
-        DeclarationError: there is no such type, variable or system.
+        DeclarationError: there is no such type, variable or system, or the space-time maps that were set have no
+            such dimension.
 
     Source: CSU TR CS12-101, sections 7.1.2 and 7.1.3.
     """
@@ -143,7 +146,20 @@ def SetDimensionType(program: Program, *arguments: object) -> Program:
     if len(given) == 3:
         variable = _text(given[2], "the variable of SetDimensionType")
         _defined(whole_system(program.tree, name), variable, "SetDimensionType")
+    _require_dimension(mapping, variable, number)
     return program.with_mapping(name, mapping.having("types", (variable, number), kind))
+
+
+def _require_dimension(mapping: TargetMapping, variable: str | None, number: int) -> None:
+    """Refuses a dimension that no map has; without a map yet, a later SetSTMap says which there are."""
+    named = [variable] if variable in mapping.times else list(mapping.times)
+    width = min((len(mapping.times[each].results) for each in named if each), default=number + 1)
+    if number >= width:
+        has = f"dimensions 0 to {width - 1}" if width > 1 else "dimension 0 only"
+        raise tw.DeclarationError(
+            f"SetDimensionType: dimension {number} is not there: times of "
+            f"{', '.join(map(str, named))} have {has}"
+        )
 
 
 @recorded
@@ -185,8 +201,8 @@ def SetMemoryMapping(program: Program, *arguments: object) -> Program:
     function = _function(whole, given[1], "the function of SetMemoryMapping")
     if len(function.indices) != declared.domain.arity:
         raise tw.DeclarationError(
-            f"SetMemoryMapping: the function of {variable} must take {declared.domain.arity} "
-            f"indices, got {function}"
+            f"SetMemoryMapping: the function of {variable} must take "
+            f"{counted(declared.domain.arity, 'index')}, got {function}"
         )
     count = len(function.results)
     moduli = (0,) * count
@@ -194,8 +210,8 @@ def SetMemoryMapping(program: Program, *arguments: object) -> Program:
         moduli = _numbers(given[2], "the factors of SetMemoryMapping", 0)
         if len(moduli) != count:
             raise tw.DeclarationError(
-                f"SetMemoryMapping: {function} has {count} results, but there are {len(moduli)} "
-                "modulo factors; 0 takes none"
+                f"SetMemoryMapping: {function} has {counted(count, 'result')}, but there are "
+                f"{len(moduli)} modulo factors; 0 takes none"
             )
     if declared.kind != "local":
         if function.is_identity and not any(moduli):
@@ -347,7 +363,7 @@ def SetTiling(program: Program, *arguments: object) -> Program:
         raise tw.DeclarationError(f"SetTiling: a tiling is {_choices(TILINGS)}, got {kind!r}")
     if len(dimensions) != len(sizes):
         raise tw.DeclarationError(
-            f"SetTiling: {len(dimensions)} dimensions, but {len(sizes)} sizes"
+            f"SetTiling: {counted(len(dimensions), 'dimension')}, but {counted(len(sizes), 'size')}"
         )
     if not dimensions or list(dimensions) != sorted(set(dimensions)):
         raise tw.DeclarationError(

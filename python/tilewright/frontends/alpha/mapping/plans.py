@@ -16,7 +16,7 @@ import tilewright as tw
 from ..attributes import attributes_of, variables_read
 from ..conversions import reduces_converted, type_of
 from ..domains import AffineFunction, Domain, fresh_names
-from ..errors import complaint, source_of
+from ..errors import complaint, counted, source_of
 from ..linear import Floor, Linear
 from ..tree import Equation, Reduce, System
 from .orders import own_orders
@@ -238,7 +238,7 @@ def _body(system: System, equation: Equation, given: AffineFunction) -> tuple[Re
     if found is None or len(found[0].projection.indices) != len(given.indices):
         body = f" and the body of its reduction {len(found[0].projection.indices)}" if found else ""
         raise tw.DeclarationError(
-            f"the space-time map {given} of {equation.name} takes {len(given.indices)} indices, but "
+            f"the space-time map {given} of {equation.name} takes {counted(len(given.indices), 'index')}, but "
             f"{equation.name} has {arity}{body}"
         )
     node, kind = found[0], system.declaration(equation.name).type

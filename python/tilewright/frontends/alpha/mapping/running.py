@@ -25,14 +25,17 @@ def whole_system(program: Program, name: str) -> System:
 def mapped_function(
     system: System, program: Program, externs: dict[str, tw.Extern], mapping: TargetMapping
 ) -> tw.Function:
-    """The function that computes a system as its mapping says.
+    """The function that computes a system as its mapping says, or as the planner finds best if the mapping says
+    nothing.
 
-    The system is normalized first: each branch of an equation's case is a statement (section 9.2).
+    A system with a mapping is normalized first: each branch of an equation's case is a statement (section 9.2).
 
     Raises:
         IllegalScheduleError: the mapping would change a result.
         DeclarationError: the maps make no sense together.
     """
+    if mapping == TargetMapping():
+        return kernel(system, program, externs)
     whole = normalize(instantiated(system, program))
     plan = plan_of(whole, mapping)
     in_body = {each.variable for each in plan.statements.values() if each.in_body}

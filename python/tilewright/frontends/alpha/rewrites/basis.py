@@ -8,6 +8,7 @@ import tilewright as tw
 
 from ..attributes import with_domain
 from ..domains import AffineFunction, Domain, canonical
+from ..errors import counted
 from ..tree import Dependence, Equation, Expression, System, Variable, children, with_children
 from .places import precomposed, refused
 
@@ -35,8 +36,8 @@ def change_of_basis(system: System, name: str, basis: AffineFunction) -> System:
     if len(basis.indices) != domain.arity:
         raise refused(
             system, declared,
-            f"the function {basis} takes {len(basis.indices)} indices, but {name} has {domain.arity} "
-            "dimensions",
+            f"the function {basis} takes {counted(len(basis.indices), 'index')}, but {name} has "
+            f"{counted(domain.arity, 'dimension')}",
         )  # fmt: skip
     _require_injective(system, name, domain, basis)
     names = basis.result_names()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..domains import AffineFunction
+from ..errors import counted
 from ..linear import Linear
 from ..tree import Restrict, System
 from .places import attributes, is_pointwise, leaf_functions, refused, top_reduction
@@ -42,7 +43,7 @@ def drop_repetitions(system: System, name: str, vector: Sequence[int]) -> System
     if len(vector) != body.arity or not any(vector):
         raise refused(
             system, node,
-            f"the vector {shown} must have {body.arity} components, one for each index, and not be 0",
+            f"the vector {shown} must have {counted(body.arity, 'component')}, one for each index, and not be 0",
         )  # fmt: skip
     plain = node.body.body if isinstance(node.body, Restrict) else node.body
     if not is_pointwise(plain):

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ..conversions import type_of
 from ..domains import AffineFunction, Domain
+from ..errors import counted
 from ..linear import Linear
 from ..tree import (
     Binary,
@@ -139,7 +140,7 @@ def _checked(
         raise refused(
             system,
             node,
-            f"the vector {shown} must have {body.arity} components, one for each index",
+            f"the vector {shown} must have {counted(body.arity, 'component')}, one for each index",
         )
     plain = node.body.body if isinstance(node.body, Restrict) else node.body
     if not is_pointwise(plain):

@@ -8,6 +8,7 @@ import tilewright as tw
 
 from ..conversions import type_of
 from ..domains import AffineFunction, Domain, canonical, fresh_names
+from ..errors import counted
 from ..tree import (
     Binary,
     Case,
@@ -50,8 +51,8 @@ def serialize_reduction(system: System, place: Path, schedule: AffineFunction) -
     if len(schedule.indices) != body.arity:
         raise refused(
             system, node,
-            f"the schedule {schedule} takes {len(schedule.indices)} indices, but the body has "
-            f"{body.arity} dimensions",
+            f"the schedule {schedule} takes {counted(len(schedule.indices), 'index')}, but the body has "
+            f"{counted(body.arity, 'dimension')}",
         )  # fmt: skip
     if body.is_empty:
         raise refused(system, node, "the body of this reduction has no points that are needed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..domains import Domain
+from ..errors import counted
 from ..tree import (
     Case,
     Declaration,
@@ -36,7 +37,7 @@ def split(system: System, name: str, domain: Domain) -> System:
     if domain.arity != declared.domain.arity:
         raise refused(
             system, declared,
-            f"the domain has {domain.arity} dimensions, but {name} has {declared.domain.arity}",
+            f"the domain has {counted(domain.arity, 'dimension')}, but {name} has {declared.domain.arity}",
         )  # fmt: skip
     halves = [declared.domain - domain, declared.domain & domain]
     if any(each.is_empty for each in halves):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..domains import Domain
+from ..errors import counted
 from ..tree import Binary, Case, Expression, Path, Restrict, System, step
 from .places import attributes, reduction_at, refused, replaced_at, restricted
 
@@ -38,7 +39,7 @@ def split_reduction_body(system: System, place: Path, domain: Domain) -> System:
     if domain.arity != whole.arity:
         raise refused(
             system, node,
-            f"the domain has {domain.arity} dimensions, but the reduction's body has {whole.arity}",
+            f"the domain has {counted(domain.arity, 'dimension')}, but the reduction's body has {whole.arity}",
         )  # fmt: skip
     halves = [(whole & domain).named(whole.indices), whole - domain]
     if any(half.is_empty for half in halves):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..domains import AffineFunction
+from ..errors import counted
 from ..tree import Path, System, step
 from .places import attributes, precomposed, reduction_at, refused, replaced_at, restricted
 
@@ -33,8 +34,8 @@ def transform_reduction_body(system: System, place: Path, basis: AffineFunction)
     if len(basis.indices) != body.arity:
         raise refused(
             system, node,
-            f"the function {basis} takes {len(basis.indices)} indices, but the body has {body.arity} "
-            "dimensions",
+            f"the function {basis} takes {counted(len(basis.indices), 'index')}, but the body has "
+            f"{counted(body.arity, 'dimension')}",
         )  # fmt: skip
     names = basis.result_names()
     inverse = basis.inverse_on(body, names)

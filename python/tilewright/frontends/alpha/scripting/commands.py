@@ -54,6 +54,12 @@ class Command:
             if each.kind is not inspect.Parameter.KEYWORD_ONLY
         ]
 
+    @property
+    def options(self) -> list[str]:
+        """The arguments that are given by name only."""
+        kinds = self.signature.parameters.values()
+        return [each.name for each in kinds if each.kind is inspect.Parameter.KEYWORD_ONLY]
+
 
 def nearest(name: str) -> str:
     """The commands of a similar name, as the end of a message."""
@@ -173,6 +179,7 @@ COMMANDS: dict[str, Command] = {
     "generateScheduledCode": Command(mapping.generateScheduledC, (2,)),
     "generateWriteCode": Command(report.generateWriteC, (2,)),
     "generateWrapper": Command(report.generateWrapperC, (2,)),
+    "generateVerificationCode": Command(report.generateVerificationC, (2,)),
 }
 for _module in (report, mapping):
     for _name in _module.__all__:

@@ -88,3 +88,25 @@ def test_sizes_in_quotients_are_numbers_of_a_kernel(rows: int) -> None:
         A = r.random((rows, columns))
         np.testing.assert_allclose(blocks(A, rows), blocks.py_func(A, rows))
     assert len([kernel for many in blocks._kernels.values() for kernel in many]) == 2
+
+
+def test_functions_of_many_statements_have_vectors(
+    monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    steps = "".join(
+        f"        for i in range(n):\n            x[i] = 0.5 * x[i] + y[i] * {k}.0\n"
+        for k in range(70)
+    )
+    (tmp_path / "many_steps.py").write_text(
+        f"def many(x, y, n):\n    for t in range(2):\n{steps}", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import many_steps
+
+    many = tw.jit(many_steps.many)
+    x, y = r.random(20), r.random(20)
+    want = x.copy()
+    many_steps.many(want, y, 20)
+    many(x, y, 20)
+    np.testing.assert_array_equal(x, want)
+    assert str(many.schedule).count(".vectorize(") == 70

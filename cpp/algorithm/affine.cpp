@@ -389,8 +389,8 @@ isl::space IterationSpace::space() const {
 }
 
 std::optional<isl::pw_aff> to_affine(const ExprPtr &expr, const IterationSpace &space) {
-  for (const ExprKind kind :
-       {ExprKind::Access, ExprKind::Reduce, ExprKind::While, ExprKind::State, ExprKind::Extern}) {
+  for (const ExprKind kind : {ExprKind::Access, ExprKind::Reduce, ExprKind::While, ExprKind::State,
+                              ExprKind::Extern, ExprKind::Checked}) {
     if (contains_kind(expr, kind)) {
       return std::nullopt; // data: asked of each part of it, this would be a walk for each part
     }

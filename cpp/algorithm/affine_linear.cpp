@@ -176,7 +176,8 @@ static double magnitude_of_node(const Expr &expr, Conversion &at) {
   if (const auto value = integer_constant(expr)) {
     return std::abs(static_cast<double>(*value));
   }
-  if (expr.kind == ExprKind::Access || expr.kind == ExprKind::Reduce) {
+  if (expr.kind == ExprKind::Access || expr.kind == ExprKind::Reduce ||
+      expr.kind == ExprKind::Checked) {
     return HUGE_VAL;
   }
   double first = expr.operands.empty() ? largest_iterator : magnitude(*expr.operands[0], at);

@@ -13,7 +13,8 @@ bool reads_data(const ExprPtr &bound) {
   bool found = false;
   visit(bound, [&](const ExprPtr &node) {
     found = found || node->kind == ExprKind::Access || node->kind == ExprKind::While ||
-            node->kind == ExprKind::State || node->kind == ExprKind::Extern;
+            node->kind == ExprKind::State || node->kind == ExprKind::Extern ||
+            node->kind == ExprKind::Checked;
   });
   return found;
 }

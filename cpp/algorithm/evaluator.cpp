@@ -318,6 +318,15 @@ private:
         update_extremum(instruction, read(instruction.a), read(instruction.b),
                         registers + instruction.out);
         break;
+      case InstructionCode::Check: {
+        const std::int64_t subscript = read(instruction.a).i;
+        const std::int64_t extent = read(instruction.b).i;
+        if (subscript < 0 || subscript >= extent) {
+          report_outside(*program.checks[static_cast<size_t>(instruction.target)], subscript,
+                         extent);
+        }
+        break;
+      }
       case InstructionCode::Nothing:
         report_nothing();
       case InstructionCode::Return:
@@ -325,30 +334,6 @@ private:
         return;
       }
       ++counter;
-    }
-  }
-
-  /// slot[0] is the position, slot[1] the extremum so far, slot[2] whether there is one. The first
-  /// NaN wins.
-  static void update_extremum(const Instruction &instruction, const ScalarValue &value,
-                              const ScalarValue &position, ScalarValue *slot) {
-    ScalarValue test;
-    bool better = slot[2].u == 0;
-    if (!better) {
-      instruction.unary(slot[1], test);
-      if (test.u == 0) {
-        instruction.unary(value, test);
-        better = test.u != 0;
-        if (!better) {
-          instruction.binary(value, slot[1], test);
-          better = test.u != 0;
-        }
-      }
-    }
-    if (better) {
-      slot[0] = position;
-      slot[1] = value;
-      slot[2].u = 1;
     }
   }
 
@@ -470,6 +455,26 @@ private:
                 current_instance() + " does not exist: its conditions do not hold" +
                     with_parameters(),
                 current_piece().where);
+  }
+
+  [[noreturn]] void report_outside(const Expr &check, std::int64_t subscript,
+                                   std::int64_t extent) const {
+    const bool is_unsigned = is_wide_unsigned(*check.operands[0]);
+    const std::string value = is_unsigned ? std::to_string(static_cast<std::uint64_t>(subscript))
+                                          : std::to_string(subscript);
+    Error error(ErrorKind::Index,
+                current_instance() + " asks for subscript " + value + " of axis " +
+                    std::to_string(check.position) + " of " +
+                    (check.name.empty() ? "an array" : "'" + check.name + "'") + " of size " +
+                    std::to_string(extent) +
+                    (subscript < 0 && !is_unsigned
+                         ? " (negative subscripts do not count from the end)"
+                         : "") +
+                    with_parameters(),
+                check.where.known() ? check.where : current_piece().where);
+    error.details["instance"] = current_instance();
+    error.details["read"] = index_text(check);
+    throw error;
   }
 
   /// The instance that is waited for already waits itself: the frames from it to the top are the

@@ -171,6 +171,8 @@ private:
       return states_.at(&expr);
     case ExprKind::Extern:
       return emit_extern(expr);
+    case ExprKind::Checked:
+      return emit_check(expr);
     case ExprKind::Fold:
       return emit_fold(expr) + static_cast<std::int32_t>(expr.position);
     }
@@ -214,6 +216,15 @@ private:
       }
     }
     return emit_call(std::move(call));
+  }
+
+  std::int32_t emit_check(const Expr &expr) {
+    const std::int32_t subscript = emit(expr.operands[0]);
+    const std::int32_t extent = emit(expr.operands[1]);
+    program_.code[add(InstructionCode::Check, 0, subscript, extent)].target =
+        static_cast<std::int32_t>(program_.checks.size());
+    program_.checks.push_back(&expr);
+    return subscript;
   }
 
   std::int32_t emit_call(ExternCall call) {
@@ -403,6 +414,28 @@ compile_program(const ExprPtr &value, const std::vector<std::string> &iterators,
                 const std::map<std::string, std::int64_t> &parameters,
                 const std::function<std::int32_t(const ComputationPtr &)> &target_of) {
   return ProgramCompiler(iterators, parameters, target_of).finish(value);
+}
+
+void update_extremum(const Instruction &instruction, const ScalarValue &value,
+                     const ScalarValue &position, ScalarValue *slot) {
+  ScalarValue test;
+  bool better = slot[2].u == 0;
+  if (!better) {
+    instruction.unary(slot[1], test);
+    if (test.u == 0) {
+      instruction.unary(value, test);
+      better = test.u != 0;
+      if (!better) {
+        instruction.binary(value, slot[1], test);
+        better = test.u != 0;
+      }
+    }
+  }
+  if (better) {
+    slot[0] = position;
+    slot[1] = value;
+    slot[2].u = 1;
+  }
 }
 
 } // namespace tilewright

@@ -25,6 +25,7 @@ enum class InstructionCode : std::uint8_t {
   Next,
   Extremum,
   Nothing,        ///< an element is asked for that does not exist
+  Check,          ///< a is no subscript of an array of extent b
   Extern,         ///< a function of C, or a block
   CountIteration, ///< of a loop without a limit: gives up after `max_iterations`
   Return
@@ -40,7 +41,7 @@ struct Instruction {
   std::int32_t a = 0;
   std::int32_t b = 0;
   std::int32_t target = 0; ///< Jump, JumpUnless (a is false), LoopTest (a >= b): where to; Load:
-                           ///< which read; Extern: which call
+                           ///< which read; Extern: which call; Check: which
   UnaryFunction unary = nullptr;
   BinaryFunction binary = nullptr;
 };
@@ -64,8 +65,14 @@ struct InstanceProgram {
   std::vector<ScalarValue> constants;
   std::vector<InstanceRead> reads;
   std::vector<ExternCall> calls;
+  std::vector<const Expr *> checks;
   std::int32_t registers = 0; ///< the first ones hold the iterators of the instance
 };
+
+/// Does an Extremum: slot[0] is the position, slot[1] the extremum so far, slot[2] whether there is
+/// one. The first NaN wins.
+void update_extremum(const Instruction &instruction, const ScalarValue &value,
+                     const ScalarValue &position, ScalarValue *slot);
 
 /// Compiles `value` for instances of a computation with these iterators. `target_of` numbers the
 /// producers it meets.

@@ -236,6 +236,37 @@ ExprPtr cast(ExprPtr a, ScalarType type) {
   return make(node_of(ExprKind::Cast, type, {std::move(a)}));
 }
 
+ExprPtr checked_index(ExprPtr subscript, ExprPtr extent, std::string array, size_t axis,
+                      SourceLocation where) {
+  require(subscript, "'checked'");
+  require(extent, "'checked'");
+  for (const auto &[name, given] : {std::pair("subscript", &subscript), {"extent", &extent}}) {
+    if (!(*given)->type.is_integer()) {
+      throw Error(ErrorKind::Type,
+                  "the " + std::string(name) + " of 'checked' must be an integer, but " +
+                      to_string(*given) + " is " + type_name((*given)->type),
+                  std::move(where));
+    }
+  }
+  visit(extent, [&](const ExprPtr &part) {
+    const bool is_size = part->kind == ExprKind::Constant || part->kind == ExprKind::Parameter ||
+                         part->kind == ExprKind::Unary || part->kind == ExprKind::Binary ||
+                         part->kind == ExprKind::Cast;
+    if (!is_size) {
+      throw Error(ErrorKind::Type,
+                  "the extent of 'checked' is an expression of parameters, but " +
+                      to_string(extent) + " has " + to_string(part) + " in it",
+                  where);
+    }
+  });
+  Expr node = node_of(ExprKind::Checked, Int64,
+                      {cast(std::move(subscript), Int64), cast(std::move(extent), Int64)});
+  node.name = std::move(array);
+  node.position = axis;
+  node.where = std::move(where);
+  return make(std::move(node));
+}
+
 ExprPtr select(ExprPtr condition, const Operand &then, const Operand &otherwise) {
   require(condition, "'select'");
   require_operand(then, "'select'");

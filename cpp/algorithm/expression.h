@@ -32,7 +32,9 @@ enum class ExprKind {
   // below it, of ReduceFold, is no value itself.
   Fold,
   // The result of a function of C (extern_function.h).
-  Extern
+  Extern,
+  // A number that is asked to be a subscript of an array: it is what it is made of, or an error.
+  Checked
 };
 // clang-format on
 
@@ -70,9 +72,11 @@ struct Expr {
                                  ///< limit. WhileResult: the While Reduce of a fold: next values
                                  ///< (fold_parts). Fold: the Reduce, then initial values.
                                  ///< Extern: the arguments, of the declared types
+                                 ///< Checked: the subscript, the extent
   Op op = Op::None;              ///< Unary, Binary, Call, Reduce
   ConstantValue value{};         ///< Constant
-  std::string name;              ///< Iterator, Parameter, State; Constant: existing.h
+  std::string name;              ///< Iterator, Parameter, State; Constant: existing.h;
+                                 ///< Checked: the array
   std::string
       constraint; ///< Parameter: isl text over parameters, "[N] -> { : N >= 0 }"; empty for none
   ComputationPtr producer;         ///< Access
@@ -82,8 +86,9 @@ struct Expr {
   std::vector<ExprPtr> states; ///< While, Reduce of a fold: its State nodes, known by their address
   size_t position = 0;         ///< WhileResult, Fold: which state. Reduce of a fold: how many.
                                ///< Access: 0 for an element, k + 1 for state k of the fold in it
+                               ///< Checked: the axis of the array
   bool ordered = false; ///< Reduce: combined in lexicographic order of the reduced iterators only
-  SourceLocation where; ///< Access: where the read was written
+  SourceLocation where; ///< Access: where the read was written; Checked: where it was asked for
   ExternPtr external;   ///< Extern
 };
 
@@ -127,6 +132,11 @@ ExprPtr call(Op op, std::vector<Operand> arguments);
 /// is `!= 0`.
 ExprPtr cast(ExprPtr a, ScalarType type);
 ExprPtr select(ExprPtr condition, const Operand &then, const Operand &otherwise);
+/// `subscript`, where it is at least 0 and below `extent`, which parameters decide; elsewhere the
+/// evaluator and the kernels fail with Error(Index), as reads outside an array do. It is for what
+/// is no read: in `x == checked_index(at[p], N, "out", 0)`, the element that a scatter writes.
+ExprPtr checked_index(ExprPtr subscript, ExprPtr extent, std::string array, size_t axis,
+                      SourceLocation where = {});
 /// The instances are those of the ranges where both conditions hold. Of `condition`, a conjunction,
 /// the affine parts bound the domain; the others join `predicate`, which is asked of each instance,
 /// before the body is computed, where the affine ones hold.
@@ -205,6 +215,8 @@ std::vector<ExprPtr> initial_values(const Expr &fold);
 
 /// Python-like text: "A[i, k] * B[k, j]", "sum(... for k in range(0, K))".
 std::string to_string(const ExprPtr &expr);
+/// What a Checked says where: "out[at[p]]", "out[..., at[p]]" on a later axis.
+std::string index_text(const Expr &checked);
 
 /// Identity element of a reduction in its accumulator type (sum 0, min +inf or the largest integer,
 /// all true ...).

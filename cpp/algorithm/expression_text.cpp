@@ -256,6 +256,9 @@ private:
     }
     case ExprKind::Extern:
       return {print_extern(*expr), Atom};
+    case ExprKind::Checked:
+      return {"checked(" + bare(expr->operands[0]).text + ", " + bare(expr->operands[1]).text + ")",
+              Atom};
     case ExprKind::Fold: {
       const std::string text = print_fold(*expr);
       return {expr->operands.size() == 2 ? text : text + "[" + std::to_string(expr->position) + "]",
@@ -435,6 +438,12 @@ std::string to_string(const ExprPtr &expr) {
   }
   require_stack(expr);
   return Printer().whole(expr);
+}
+
+std::string index_text(const Expr &checked) {
+  std::string text = (checked.name.empty() ? "array" : checked.name) + "[";
+  text += checked.position == 0 ? "" : "..., ";
+  return text + to_string(checked.operands[0]) + "]";
 }
 
 } // namespace tilewright

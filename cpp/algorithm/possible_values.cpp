@@ -195,6 +195,8 @@ private:
       return of_cast(*expr);
     case ExprKind::Select:
       return of_select(*expr);
+    case ExprKind::Checked:
+      return values(expr->operands[0]);
     case ExprKind::Unary: {
       const Possible a = values(expr->operands[0]);
       if (!a || (expr->op != Op::Neg && expr->op != Op::Abs)) {

@@ -102,6 +102,8 @@ const char *kind_name(ExprKind kind) {
     return "fold";
   case ExprKind::Extern:
     return "extern";
+  case ExprKind::Checked:
+    return "checked";
   }
   return "unknown";
 }
@@ -329,6 +331,15 @@ void bind_builders(py::module_ &module) {
             select(to_expression(condition), to_operand(then), to_operand(otherwise))};
       },
       py::arg("condition"), py::arg("then"), py::arg("otherwise"));
+  module.def(
+      "checked",
+      [](const py::handle &subscript, const py::handle &extent, const std::string &array,
+         size_t axis, const py::handle &where) {
+        return ExprHandle{checked_index(to_expression(subscript), to_expression(extent), array,
+                                        axis, to_location(where))};
+      },
+      py::arg("subscript"), py::arg("extent"), py::arg("array") = "", py::arg("axis") = 0,
+      py::arg("where") = py::none());
 }
 
 std::vector<ExprPtr> fold_of(const FoldParts &parts, std::vector<ExprPtr> initial,

@@ -22,8 +22,11 @@ std::string access_text(const Expr &access) {
 SourceLocation line_of_read(const Piece &piece, const std::string &text) {
   SourceLocation where;
   visit(piece.value, [&](const ExprPtr &expr) {
-    if (!where.known() && expr->kind == ExprKind::Access && expr->where.known() &&
-        access_text(*expr) == text) {
+    const bool is_checked = expr->kind == ExprKind::Checked;
+    if (where.known() || !expr->where.known() || (!is_checked && expr->kind != ExprKind::Access)) {
+      return;
+    }
+    if ((is_checked ? index_text(*expr) : access_text(*expr)) == text) {
       where = expr->where;
     }
   });

@@ -118,6 +118,8 @@ ValuePtr ExpressionTranslator::compute(const ExprPtr &expr) {
     return translate_fold(*expr).at(expr->position);
   case ExprKind::Extern:
     return translate_extern(*expr);
+  case ExprKind::Checked:
+    return translate_checked(*expr);
   case ExprKind::State: {
     const auto found = states_.find(expr.get());
     if (found == states_.end()) {
@@ -154,7 +156,8 @@ bool ExpressionTranslator::is_affine(const ExprPtr &expr) const {
   if (is_plainly_affine(expr)) {
     return true;
   }
-  if (contains(expr, {ExprKind::Access, ExprKind::Reduce, ExprKind::While, ExprKind::Extern})) {
+  if (contains(expr, {ExprKind::Access, ExprKind::Reduce, ExprKind::While, ExprKind::Extern,
+                      ExprKind::Checked})) {
     return false;
   }
   return to_affine(expr, {statement_.name, frame_.names}).has_value();
@@ -277,7 +280,7 @@ bool ExpressionTranslator::always_readable(const ExprPtr &expr) {
     return known->second;
   }
   bool answer = expr->kind != ExprKind::Reduce && expr->kind != ExprKind::While &&
-                expr->kind != ExprKind::Extern;
+                expr->kind != ExprKind::Extern && expr->kind != ExprKind::Checked;
   if (expr->kind == ExprKind::Access) {
     answer = std::all_of(expr->operands.begin(), expr->operands.end(),
                          [&](const ExprPtr &e) { return is_affine(e); }) &&

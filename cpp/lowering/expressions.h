@@ -157,6 +157,9 @@ private:
   void reduce_loops(const Expr &reduce, const std::function<void()> &body);
   ValuePtr checked_subscript(const Expr &access, size_t dimension, const ValuePtr &value);
   ValuePtr checked_from_zero(const Expr &access, size_t dimension, const ValuePtr &value);
+  ValuePtr translate_checked(const Expr &expr);
+  /// `value` behind a check that it is at least 0 and below `upper`, unless that is known.
+  ValuePtr checked_below(const ValuePtr &value, const ValuePtr &upper, IndexSite site);
   /// The parts of a conjunction that do not hold in all instances anyway: null where all do.
   ExprPtr undecided_part(const ExprPtr &condition);
   bool is_affine(const ExprPtr &expr) const;

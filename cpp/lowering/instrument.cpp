@@ -114,6 +114,31 @@ ValuePtr ExpressionTranslator::checked_from_zero(const Expr &access, size_t dime
     const Program::Place &place = state_.program.places.at(producer->name);
     upper = state_.kernel.buffers[place.buffer].extents.at(dimension);
   }
+  IndexSite site;
+  site.text = producer->name + "[";
+  for (size_t i = 0; i < access.operands.size(); ++i) {
+    site.text += (i == 0 ? "" : ", ") + to_string(access.operands[i]);
+  }
+  site.text += "]";
+  site.array = producer->name;
+  site.dimension = static_cast<int>(dimension);
+  site.is_unsigned = is_wide_unsigned(*access.operands[dimension]);
+  site.from_origin = !is_zero(first_index(producer->origin, dimension));
+  return checked_below(value, upper, std::move(site));
+}
+
+ValuePtr ExpressionTranslator::translate_checked(const Expr &expr) {
+  IndexSite site;
+  site.text = index_text(expr);
+  site.array = expr.name.empty() ? "array" : expr.name;
+  site.dimension = static_cast<int>(expr.position);
+  site.is_unsigned = is_wide_unsigned(*expr.operands[0]);
+  const ValuePtr subscript = cast_value(translate(expr.operands[0]), Int64);
+  return checked_below(subscript, translate(expr.operands[1]), std::move(site));
+}
+
+ValuePtr ExpressionTranslator::checked_below(const ValuePtr &value, const ValuePtr &upper,
+                                             IndexSite site) {
   if (!state_.known) {
     state_.known = parameter_ranges(state_.program);
   }
@@ -132,21 +157,15 @@ ValuePtr ExpressionTranslator::checked_from_zero(const Expr &access, size_t dime
     state_.definitions.emplace(id, value);
     subscript = variable(id, "index");
   }
-  std::string text = producer->name + "[";
-  for (size_t i = 0; i < access.operands.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + to_string(access.operands[i]);
-  }
-  IndexSite site;
   std::vector<ValuePtr> reported;
   if (state_.instrumentation.bounds) {
-    site = site_of_instance();
+    IndexSite whose = site_of_instance();
+    site.computation = std::move(whose.computation);
+    site.iterators = std::move(whose.iterators);
+    site.rank = whose.rank;
+    site.piece = whose.piece;
     reported = instance();
   }
-  site.text = text + "]";
-  site.array = producer->name;
-  site.dimension = static_cast<int>(dimension);
-  site.is_unsigned = is_wide_unsigned(*access.operands[dimension]);
-  site.from_origin = !is_zero(first_index(producer->origin, dimension));
   state_.kernel.sites.push_back(std::move(site));
   emit(check_index(static_cast<std::int64_t>(state_.kernel.sites.size()) - 1, subscript, upper,
                    nullptr, std::move(reported)));

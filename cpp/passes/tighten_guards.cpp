@@ -23,6 +23,29 @@ struct Comparison {
   bool negated = false; ///< other stands for its negative
 };
 
+/// Is it made of data? `variables`: those that hold some.
+bool is_data(const ValuePtr &root, const std::set<std::int64_t> &variables) {
+  bool found = false;
+  visit_value(root, [&](const Value &value) {
+    const auto *variable = as<Variable>(value);
+    found = found || is<Load>(value) || is<Local>(value) ||
+            (variable != nullptr && variables.contains(variable->id));
+  });
+  return found;
+}
+
+/// The variables that hold data.
+std::set<std::int64_t> variables_of_data(const StmtPtr &body) {
+  std::set<std::int64_t> found;
+  visit_statements(body, [&](const LoopStatement &statement) {
+    const auto *let = as<Let>(statement);
+    if (let != nullptr && is_data(let->value, found)) {
+      found.insert(let->id);
+    }
+  });
+  return found;
+}
+
 /// One loop while it is tightened.
 class TightenedLoop : GuardedLoop {
 public:
@@ -47,15 +70,7 @@ private:
     }
   }
 
-  bool is_data(const ValuePtr &root) const {
-    bool found = false;
-    visit_value(root, [&](const Value &value) {
-      const auto *variable = as<Variable>(value);
-      found = found || is<Load>(value) || is<Local>(value) ||
-              (variable != nullptr && data_.contains(variable->id));
-    });
-    return found;
-  }
+  bool is_data(const ValuePtr &root) const { return tilewright::is_data(root, data_); }
 
   /// The comparison as one of the loop's variable alone with what does not change in the loop.
   std::optional<Comparison> comparison_of(const ValuePtr &test) const {
@@ -199,7 +214,7 @@ private:
 
 StmtPtr tighten_guards(const StmtPtr &body, const Ranges &known) {
   Numbers numbers(body);
-  std::set<std::int64_t> data;
+  std::set<std::int64_t> data = variables_of_data(body);
   return change_guarded_loops(
       body, known, [&](const For &loop, EnclosingLoops &around, const auto &changed) {
         return TightenedLoop(loop, around, changed, numbers, data).tighten();

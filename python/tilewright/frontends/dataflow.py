@@ -57,13 +57,14 @@ def to_function(
         TranslationError: for what has no translation, or has one that would take too long to find, with
             its place in the program.
     """
+    checks = not leaving_has_no_meaning
     try:
         try:
-            return _function_of(program, keeps_order, options)
+            return _function_of(program, keeps_order, options, checks)
         except (tw.DomainError, tw.ScheduleError):
             how = {"is_inside": True} if leaving_has_no_meaning else {"is_stepping": True}
             try:
-                return _function_of(program, keeps_order, options, **how)
+                return _function_of(program, keeps_order, options, checks, **how)
             except (tw.DomainError, tw.ScheduleError, tw.TranslationError, _NothingElse):
                 pass
             raise
@@ -96,23 +97,25 @@ def _function_of(
     program: tree.Program,
     keeps_order: bool,
     options: dict[str, Any],
+    checks: bool,
     is_inside: bool = False,
     is_stepping: bool = False,
 ) -> TranslatedFunction:
     """See `to_function`.
 
     Args:
+        checks: whether elements that data choose to be written must be in their arrays (`scan`).
         is_inside: what data decide about stays within its arrays (`inside`).
         is_stepping: the iterators of loops whose bounds data decide are scalars (`whiles`).
     """
 
     def scan_again(*given: Any) -> Scanned:
-        again = scan(*given)
+        again = scan(*given, checks=checks)
         if is_inside:
             stay_inside(again)
         return again
 
-    scanned, straight, flags = _scanned(program, is_stepping)
+    scanned, straight, flags = _scanned(program, is_stepping, checks)
     if is_inside and not stay_inside(scanned):
         raise _NothingElse
     memory = memory_of(scanned)
@@ -144,7 +147,7 @@ _NOT_LEGAL = (tw.IllegalScheduleError, tw.SelfDependenceError)
 
 
 def _scanned(
-    program: tree.Program, is_stepping: bool
+    program: tree.Program, is_stepping: bool, checks: bool
 ) -> tuple[Scanned, tree.Program, frozenset[str]]:
     """The statements in order, of a program without `while` and jumps, and the truth values in it."""
     of_data: frozenset[str] = frozenset()
@@ -153,7 +156,7 @@ def _scanned(
         limits = frozenset(straight.parameters) - frozenset(program.parameters)
         straight = with_calls_everywhere(straight, limits)
         try:
-            scanned = scan(straight, flags)
+            scanned = scan(straight, flags, checks=checks)
         except BoundsOfData as found:
             if found.loop.label in of_data:
                 refuse(found.loop.location, "the bounds of this loop are not affine")

@@ -15,6 +15,8 @@ from itertools import count
 
 import numpy as np
 
+import tilewright as tw
+
 from ..sets.values import Set
 from . import tree
 from .affine import Affine, Scope, affine_of, compared, condition_of, divided, remainder
@@ -61,6 +63,8 @@ def scan(
     flags: frozenset[str] = frozenset(),
     whole: frozenset[str] = frozenset(),
     since: Mapping[str, str] | None = None,
+    *,
+    checks: bool = False,
 ) -> Scanned:
     """The statements of a program in order.
 
@@ -69,6 +73,8 @@ def scan(
         flags: the truth values that jumps became.
         whole: the arrays of which each statement makes a version of all elements.
         since: for some of them, the label of the first statement behind which they do.
+        checks: whether it is an error to write to an element that an array does not have; else that
+            has no meaning, and nothing is written.
 
     Raises:
         TranslationError: for what cannot be translated, with its place.
@@ -80,7 +86,7 @@ def scan(
     parameters = {name: taken.take(name) for name in program.parameters}
     names = {name: taken.take(name) for name in program.arrays}
     result = Scanned(program, taken, names, parameters, [])
-    scanner = _Scanner(result, flags, whole, since or {})
+    scanner = _Scanner(result, flags, whole, since or {}, checks)
     place = _Place((), dict(parameters), (), (), (), count())
     for condition in program.context:
         scanner.assume(condition, place)
@@ -109,6 +115,23 @@ def _simplify_context(result: Scanned) -> None:
     result.context[:] = [*others, (found[1].strip(), whole)]
 
 
+@dataclass(frozen=True)
+class _Chosen:
+    """A subscript that chooses the element to be written, which the array must have."""
+
+    array: str
+    axis: int
+    location: tree.Location
+
+    def asked(self, subscript: tree.Expression, extent: tree.Expression) -> tree.Expression:
+        """The subscript, or an error when the statement runs."""
+        given = (_as_index(subscript), _as_index(extent))
+        return tree.Call(self, given, INDEX, self.location)
+
+    def __call__(self, subscript: tw.Expression, extent: tw.Expression) -> tw.Expression:
+        return tw.checked(subscript, extent, array=self.array, axis=self.axis)
+
+
 class _Scanner:
     def __init__(
         self,
@@ -116,7 +139,9 @@ class _Scanner:
         flags: frozenset[str],
         whole: frozenset[str],
         since: Mapping[str, str],
+        checks: bool,
     ) -> None:
+        self.checks = checks
         self.result = result
         self.flags = flags
         self.whole = set(whole) - set(since)
@@ -231,6 +256,7 @@ class _Scanner:
         is_whole = target.array in self.whole
         places: list[Affine] = []
         elements: dict[str, tree.Expression] = {}
+        asked: dict[str, tree.Expression] = {}
         constraints = list(place.constraints)
         guards = list(place.guards)
         variables = dict(place.variables)
@@ -245,9 +271,13 @@ class _Scanner:
             extent = affine_of(array.shape[axis], Scope(self.result.parameters, {}))
             constraints.append(f"0 <= {name} < {extent}")
             elements[name] = text
+            asked[name] = _as_index(text)
+            if self.checks and subscript is None:  # affine ones are proved to be inside
+                chosen_by = _Chosen(target.array, axis, statement.location)
+                asked[name] = chosen_by.asked(text, array.shape[axis])
         scope = Scope(variables, dict(self.known))
-        for name, text in elements.items():
-            same = (tree.Variable(name, INDEX), _as_index(text))
+        for name, text in asked.items():
+            same = (tree.Variable(name, INDEX), text)
             test = tree.Operation("==", same, BOOL, statement.location)
             guards.append(Guard(test, True, scope))
         chosen = {

@@ -20,7 +20,8 @@ import numpy as np
 from .. import _core
 from .._core import Op
 from ..base.checks import described, made_by, numpy_dtype
-from ..base.errors import DeclarationTypeError
+from ..base.errors import ArgumentError, DeclarationTypeError
+from ..base.source import caller_location
 from .pickling import reduced_expression
 
 __all__ = [
@@ -492,3 +493,32 @@ def select(
 ) -> Expression:
     """`then` where `condition` holds, else `otherwise` (np.where); only that one is read."""
     return Expression(_core.select(operand(condition), operand(then), operand(otherwise)))
+
+
+def checked(
+    subscript: ExpressionLike, extent: ExpressionLike, *, array: str = "", axis: int = 0
+) -> Expression:
+    """`subscript`, which must be at least 0 and below `extent`: else the call raises `SubscriptError`.
+
+    What is read at a subscript that data decide about is checked anyway. A scatter reads nothing at its
+    subscripts: it compares them with those of its elements, and a subscript that is none of theirs
+    would be left out without a word::
+
+        last = tw.fold(lambda s, value: value, old[i], v[p], over={p: M},
+                       where=tw.checked(at[p], N, array="out") == i)
+
+    Args:
+        subscript: an integer expression.
+        extent: of the axis: an expression of parameters.
+        array: its name, for the message.
+        axis: of the array, for the message.
+
+    Raises:
+        DeclarationTypeError: `subscript` or `extent` is not an integer, or `extent` reads data.
+        SubscriptError: (at a call) a subscript is outside; what was written before that stays.
+    """
+    if not isinstance(axis, int) or axis < 0:
+        raise ArgumentError(f"checked: axis must be an int of at least 0, not {axis!r}")
+    return Expression(
+        _core.checked(operand(subscript), operand(extent), array, axis, caller_location())
+    )

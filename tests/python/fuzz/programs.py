@@ -241,6 +241,7 @@ class Declaration:
             extents = [self.affine(e) for e in array["extents"]]
             self.arrays[array["name"]] = tw.input(array["name"], extents, named(array["dtype"]))
         computations = program["computations"]
+        self.asks = len(computations) % 2 == 0  # whether subscripts of data are asked for before, too
         for position, computation in enumerate(computations):
             if computation["name"] not in self.arrays:
                 self.declare(computation, {c["name"]: c for c in computations[position:]})
@@ -384,7 +385,8 @@ class Declaration:
 
     def subscript(self, value: list[Any]) -> Any:
         if value[0] == "at":
-            return self.value(value[1])
+            found = self.value(value[1])  # 0 wherever it is asked
+            return tw.checked(found, self.parameters["N"] + 1) if self.asks else found
         if value[0] == "mod":
             return self.affine(value[1]) % value[2]
         if value[0] == "div":

@@ -57,6 +57,7 @@ _LOGICAL = {
 _REDUCED = {"ReduceSum": "+", "ReduceProd": "*", "ReduceMin": "min", "ReduceMax": "max",
             "ReduceAny": "or", "ReduceAll": "and"}  # fmt: skip
 _WORDS = {
+    "checked": "Alpha has no subscripts that may be wrong",
     "reduce": "the position of an extremum is no reduction of Alpha",
     "while": "a loop that data end is no equation of Alpha",
     "fold": "a fold is no reduction of Alpha, whose operators are + * min max and or xor",

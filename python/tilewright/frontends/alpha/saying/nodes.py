@@ -24,6 +24,7 @@ __all__ = [
 KINDS = (
     "constant", "iterator", "parameter", "access", "unary", "binary", "call", "cast", "select", "reduce",
     "while", "while", "state", "fold", "extern",
+    "checked",
 )  # fmt: skip
 
 

@@ -1,0 +1,131 @@
+"""Writes to elements that data choose: an array without that element is an error, as in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+
+def put(A: Any, p: Any, v: Any) -> None:
+    for i in range(len(p)):
+        A[p[i]] = v[i]
+
+
+def add(A: Any, p: Any, v: Any) -> None:
+    for i in range(len(p)):
+        A[p[i]] += v[i]
+
+
+def put_where(A: Any, p: Any, v: Any) -> None:
+    for i in range(len(p)):
+        if v[i] > 0:
+            A[p[i]] = v[i]
+
+
+def through(A: Any, p: Any, v: Any) -> None:
+    for i in range(len(p)):
+        A[p[p[i]]] = v[i]
+
+
+def computed(A: Any, p: Any, v: Any) -> None:
+    for i in range(len(p)):
+        A[p[i] + i] = v[i]
+
+
+def counted(A: Any, p: Any, v: Any) -> None:
+    k = 0
+    for i in range(len(p)):
+        if v[i] > 0:
+            A[k] = v[i]
+            k += 2
+
+
+FUNCTIONS = [put, add, put_where, through, computed, counted]
+
+
+def both(function: Callable[..., None], size: int, p: list[int], v: list[float]) -> None:
+    """Runs it in Python and translated: the same array, or an IndexError from both."""
+    plain, ours = np.zeros(size), np.zeros(size)
+    places, values = np.array(p), np.array(v)
+    try:
+        function(plain, places, values)
+    except IndexError:
+        with pytest.raises(tw.SubscriptError, match=r"is out of bounds for axis 0 of"):
+            tw.jit(function)(ours, places, values)
+        return
+    tw.jit(function)(ours, places, values)
+    np.testing.assert_array_equal(ours, plain)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_inside_and_outside(function: Callable[..., None]) -> None:
+    both(function, 8, [3, 1, 2, 0], [1.0, -2.0, 3.0, 4.0])
+    both(function, 4, [3, 1, 2, 0], [1.0, -2.0, 3.0, 4.0])
+    both(function, 3, [3, 1, 2, 0], [1.0, 2.0, 3.0, 4.0])
+    both(function, 3, [0, 1, 2, 4], [1.0, 2.0, -3.0, 4.0])
+
+
+def test_below_zero_is_refused() -> None:
+    """What data decide about does not count from the end (docs/python-loops.md)."""
+    for function in (put, add, put_where):
+        with pytest.raises(
+            tw.SubscriptError, match=r"subscript -1 is out of bounds for axis 0 of A"
+        ):
+            tw.jit(function)(np.zeros(4), np.array([1, -1]), np.array([1.0, 2.0]))
+
+
+def test_where_a_statement_does_not_run_nothing_is_asked() -> None:
+    A = np.zeros(3)
+    tw.jit(put_where)(A, np.array([1, 77]), np.array([5.0, -1.0]))
+    assert A.tolist() == [0, 5, 0]
+
+
+def test_an_array_of_no_elements_has_none() -> None:
+    A = np.zeros(0)
+    tw.jit(put)(A, np.zeros(0, np.int64), np.zeros(0))
+    assert A.size == 0
+
+
+def test_two_axes() -> None:
+    @tw.jit
+    def marked(A: Any, r: Any, c: Any) -> None:
+        for i in range(len(r)):
+            A[r[i], c[i]] += 1.0
+
+    A = np.zeros((3, 4))
+    marked(A, np.array([2, 2, 0]), np.array([3, 3, 0]))
+    assert A[2, 3] == 2 and A[0, 0] == 1 and A.sum() == 3
+    with pytest.raises(tw.SubscriptError, match="subscript 4 is out of bounds for axis 1 of A"):
+        marked(A, np.array([2]), np.array([4]))
+    with pytest.raises(tw.SubscriptError, match="subscript 3 is out of bounds for axis 0 of A"):
+        marked(A, np.array([3]), np.array([1]))
+
+
+def test_the_error_names_the_line() -> None:
+    with pytest.raises(tw.SubscriptError) as caught:
+        tw.jit(put)(np.zeros(2), np.array([5]), np.array([1.0]))
+    assert caught.value.location is not None
+    assert caught.value.location.text == "A[p[i]] = v[i]"
+
+
+def test_under_found_schedules_and_in_a_local_array() -> None:
+    @tw.jit
+    def sorted_by_count(a: Any, m: int) -> Any:
+        count = np.zeros(m, np.int64)
+        for i in range(len(a)):
+            count[a[i]] += 1
+        return count
+
+    given = np.array([1, 2, 2, 0, 3])
+    assert sorted_by_count(given, 4).tolist() == [1, 1, 2, 1]
+    with pytest.raises(tw.SubscriptError, match="3 is out of bounds for axis 0 of count"):
+        sorted_by_count(given, 3)
+    sorted_by_count.auto_schedule()
+    assert sorted_by_count(given, 4).tolist() == [1, 1, 2, 1]
+    with pytest.raises(tw.SubscriptError, match="3 is out of bounds for axis 0 of count"):
+        sorted_by_count(given, 3)

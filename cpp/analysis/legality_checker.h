@@ -49,13 +49,7 @@ private:
   // ---- legality_copies.cpp ----
   void check_chain(const Statement &sink, const ReadAccess &read);
   void check_copies(const Statement &sink, const ReadAccess &read);
-  // ---- legality_checker.cpp ----
-  void check_read(const Statement &sink, const ReadAccess &read);
-  void check_input(const Statement &sink, const ReadAccess &read);
-  void check_private(const Statement &source, const Statement &sink, const isl::map &flow,
-                     const std::string &doubt);
-  void check_flow(const Statement &source, const Statement &sink, isl::map flow,
-                  const std::string &doubt);
+  // ---- legality_overwrites.cpp ----
   void check_overwrite(const Statement &source, const Statement &sink, const Statement &writer,
                        const isl::map &flow, const std::string &doubt);
   size_t loops_together(const Statement &source, const Statement &sink, const isl::map &flow) const;
@@ -64,11 +58,19 @@ private:
   const std::optional<isl::map> &next_writes(const Statement &statement) const;
   bool read_before_next_write(const Statement &source, const Statement &sink,
                               const isl::map &flow) const;
-  void check_survival(const Statement &source);
-  void check_shown(const Program::View &view);
+  const isl::map &written(const Statement &statement) const;
   const isl::map &other_writes(const Statement &source, const Statement &writer) const;
   const std::vector<UnorderedPairs> &not_earlier(const Statement &source,
                                                  const Statement &writer) const;
+  // ---- legality_checker.cpp ----
+  void check_read(const Statement &sink, const ReadAccess &read);
+  void check_input(const Statement &sink, const ReadAccess &read);
+  void check_private(const Statement &source, const Statement &sink, const isl::map &flow,
+                     const std::string &doubt);
+  void check_flow(const Statement &source, const Statement &sink, isl::map flow,
+                  const std::string &doubt);
+  void check_survival(const Statement &source);
+  void check_shown(const Program::View &view);
   isl::map promised(const Statement &first, const Statement &second, isl::map pairs, bool exact);
   std::string order_explanation(const Statement &source, const Statement &sink,
                                 const UnorderedPairs &wrong) const;
@@ -83,6 +85,7 @@ private:
   std::vector<std::vector<const Statement *>> writers_; ///< of each buffer
   std::vector<bool> apart_; ///< each element of a buffer holds one value of one computation only
   std::map<std::string, std::shared_ptr<const std::vector<ReadAccess>>> reads_; ///< so far
+  mutable std::unordered_map<const Statement *, isl::map> written_;
   /// By source and writer: asked once for all reads of a value.
   using StatementPair = std::pair<const Statement *, const Statement *>;
   mutable std::map<StatementPair, isl::map> other_writes_;

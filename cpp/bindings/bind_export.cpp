@@ -155,7 +155,7 @@ std::optional<std::vector<std::int64_t>> least_sizes(const KernelFunction &self,
 std::vector<std::string> partly_written(const KernelFunction &self) {
   std::vector<std::string> names;
   for (const ArrayArgument &argument : self.arguments()) {
-    if (argument.needs_zeros) {
+    if (argument.is_output && argument.needs_zeros) {
       names.push_back(argument.name);
     }
   }

@@ -27,8 +27,10 @@ struct ArrayArgument {
   std::vector<Extent> extents;
   int constant_tail = 0; ///< so many of the last extents are numbers, by the schedule at hand
   bool is_output = false;
-  bool is_field = false;    ///< of a structured array: need not be aligned
-  bool needs_zeros = false; ///< output: its computation does not write every element
+  bool is_field = false; ///< of a structured array: need not be aligned
+  /// Output: its computation does not write every element. Input: what it held before is needed, so
+  /// that one which a call makes (CallArguments) has to be zeros.
+  bool needs_zeros = false;
 };
 
 /// Where the value of a parameter came from, for messages.
@@ -45,7 +47,7 @@ struct CallArguments {
   size_t positional = 0;
   PyObject *names = nullptr; ///< a tuple of strings, or null
   /// The values of all parameters, of a call that is known to give plain arrays and numbers; null
-  /// stands for an input that the call makes, of zeros.
+  /// stands for an input that the call makes, of zeros if these are read.
   const std::int64_t *parameters = nullptr;
 };
 

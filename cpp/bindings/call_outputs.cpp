@@ -49,7 +49,7 @@ void KernelFunction::make_input(size_t argument, BoundCall &call) const {
   for (const auto &extent : input.extents) {
     shape.push_back(std::max<std::int64_t>(extent.evaluate(call.parameters.data()), 0));
   }
-  call.owned.push_back(new_array(input.dtype, shape, true));
+  call.owned.push_back(new_array(input.dtype, shape, input.needs_zeros));
   array = bound(call.owned.back().ptr(), call.owned.back().ptr());
   array.is_fresh = true;
 }

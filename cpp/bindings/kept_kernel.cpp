@@ -251,7 +251,7 @@ bool KeptKernel::bind(llvm::ArrayRef<PyObject *> inputs, BoundCall &call) const 
     const Argument &expected = arguments_[i];
     PyObject *value = inputs[i];
     if (value == nullptr) {
-      if (!make_array(i, true, call)) {
+      if (!make_array(i, expected.needs_zeros, call)) {
         return false;
       }
     } else if (Py_TYPE(value) != py::detail::npy_api::get().PyArray_Type_) {

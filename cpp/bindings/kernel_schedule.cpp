@@ -1,5 +1,6 @@
 // Functions as they are made and scheduled: what they know of their arguments, and the commands
 // given so far.
+#include "algorithm/expression.h"
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
 
@@ -18,6 +19,26 @@ py::object interned(const std::string &text) {
     throw py::error_already_set();
   }
   return name;
+}
+
+/// Do computations or outputs show what an input held before the call?
+bool is_needed(const Function &function, const Computation &input,
+               const std::vector<ArrayArgument> &arguments) {
+  const auto is_partial = [](const ArrayArgument &argument) {
+    return argument.is_output && argument.needs_zeros;
+  };
+  if (std::any_of(arguments.begin(), arguments.end(), is_partial)) {
+    return true;
+  }
+  bool is_read = false;
+  for (const ComputationPtr &computation : function.computations) {
+    for (const Piece &piece : computation->pieces) {
+      visit(piece.value, [&](const ExprPtr &node) {
+        is_read |= node->kind == ExprKind::Access && node->producer.get() == &input;
+      });
+    }
+  }
+  return is_read;
 }
 
 } // namespace
@@ -47,6 +68,9 @@ KernelFunction::KernelFunction(std::shared_ptr<ScheduledFunction> scheduled)
   inputs_ = arguments_.size();
   for (const auto &output : function().outputs) {
     add(*output, true);
+  }
+  for (size_t i = 0; i < inputs_; ++i) {
+    arguments_[i].needs_zeros = is_needed(function(), *function().inputs[i], arguments_);
   }
   for (const auto &parameter : function().parameters) {
     parameter_names_.push_back(interned(parameter));

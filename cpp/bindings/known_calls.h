@@ -70,7 +70,7 @@ struct KnownCall {
   std::uint64_t version = 0;        ///< of its schedule
   std::shared_ptr<KeptKernel> kept; ///< of an earlier process, in the place of `kernel`
   bool was_used = false;
-  std::vector<int> inputs; ///< by input of the kernel: the argument; -1: zeros that the call makes
+  std::vector<int> inputs; ///< by input of the kernel: the argument; -1: one that the call makes
   std::vector<KnownParameter> parameters;
   std::vector<std::pair<int, int>> copied; ///< outputs that are copied to arguments
   std::optional<std::vector<KnownResult>> results;

@@ -22,7 +22,7 @@ namespace {
 /// What asking about all statements at once may take of isl.
 constexpr std::uint64_t whole_operation_limit = 200'000'000;
 /// Functions of more statements keep their order.
-constexpr size_t most_statements = 64;
+constexpr size_t most_statements = 160;
 /// After so many answers of no for several statements at once, each is asked about alone.
 constexpr int most_refused = 2;
 

@@ -186,6 +186,12 @@ class Statements(Masks, LoopStatements):
                 if not isinstance(array, ArrayValue):
                     self.refuse(target, f"{self.described(array)} has no elements to assign")
                 self.store_elements(self.indexed(array, target), value, target)
+            case ast.Attribute(value=ast.Name(name), attr="shape"):
+                self.refuse(
+                    target,
+                    f"the shape of {name} is assigned, and an array keeps its shape",
+                    f"write {name} = {name}.reshape(...)",
+                )
             case _:
                 self.refuse(target, "only names and elements of arrays are assigned")
 

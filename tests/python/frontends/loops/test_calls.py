@@ -11,6 +11,8 @@ import pytest
 
 import tilewright as tw
 
+r = np.random.default_rng(8)
+
 
 @tw.jit
 def increased(A, n, by):
@@ -184,3 +186,27 @@ def test_exceptions_that_sizes_decide_about_are_those_of_the_function():
         else:
             with pytest.raises(ValueError, match=r"^the shapes do not fit$"):
                 fitting(*given)
+
+
+@tw.jit
+def made_arrays(x, limit):
+    all_of_it = 2.0 * x
+    every_other = np.zeros(len(x))
+    for i in range(0, len(x), 2):
+        every_other[i] = x[i]
+    chosen = np.zeros(len(x))
+    for i in range(len(x)):
+        if x[i] > limit:
+            chosen[i] = 1.0
+    return all_of_it, every_other, chosen
+
+
+def test_results_are_zeros_where_nothing_is_written_whatever_memory_held():
+    x = r.random(500)
+    want = made_arrays.py_func(x, 0.5)
+    for _ in range(20):  # the first call makes its results, and those behind it in the core
+        found = made_arrays(x, 0.5)
+        for own, right in zip(found, want, strict=True):
+            np.testing.assert_array_equal(own, right)
+            own[:] = np.nan  # is what the memory of the next results may hold
+        del found, own

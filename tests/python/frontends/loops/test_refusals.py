@@ -26,6 +26,7 @@ def made(body: str, header: str = "def f(A, n):") -> Any:
 REFUSED = [
     ("x = {A[i] for i in range(n)}", "a set is not translated", 2, 9),
     ("x = {1: 2}\nx[3] = 4", "a dict has no elements to assign", 3, 5),
+    ("B = A + 1\nB.shape = n", "an array keeps its shape: write B = B.reshape", 3, 5),
     ("with n:\n    pass", "with is not translated", 2, 5),
     ("try:\n    pass\nexcept ValueError:\n    pass", "try is not translated", 2, 5),
     ("raise ValueError", "raise is not translated", 2, 5),

@@ -88,3 +88,29 @@ def test_sizes_in_quotients_are_numbers_of_a_kernel(rows: int) -> None:
         A = r.random((rows, columns))
         np.testing.assert_allclose(blocks(A, rows), blocks.py_func(A, rows))
     assert len([kernel for many in blocks._kernels.values() for kernel in many]) == 2
+
+
+def test_functions_of_many_statements_have_vectors(
+    monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    arrays = "abcdefgh"
+    steps = "".join(
+        f"        for i in range(n):\n            {name}[i] = 0.5 * {name}[i] + y[i] * {k}.0\n"
+        for k in range(9)
+        for name in arrays
+    )
+    (tmp_path / "many_steps.py").write_text(
+        f"def many({', '.join(arrays)}, y, n):\n    for t in range(2):\n{steps}", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import many_steps
+
+    many = tw.jit(many_steps.many)
+    given = [r.random(20) for _ in arrays]
+    y = r.random(20)
+    want = [each.copy() for each in given]
+    many_steps.many(*want, y, 20)
+    many(*given, y, 20)
+    for own, right in zip(given, want, strict=True):
+        np.testing.assert_array_equal(own, right)
+    assert str(many.schedule).count(".vectorize(") == 72

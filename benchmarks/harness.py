@@ -66,10 +66,13 @@ class Context:
     Attributes:
         threads: the number of threads that everybody uses; it is set already, for us and for peers.
         quick: small sizes and few repeats will do (the tests' smoke run).
+        only: what the names of cases have to contain; the runner leaves the others out in any case, a topic asks if
+            its cases take long to make.
     """
 
     threads: int
     quick: bool = False
+    only: str = ""
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def _compared(case: Case, name: str, result: Any, expected: Any) -> None:
 
 
 def _check_values(case: Case, run: Mapping[str, Callable[[], Any]]) -> dict[str, str]:
-    """Runs all once; what is wrong, by contender. Ours must be right."""
+    """Runs all once; what is wrong, by contender: a peer that fails takes only its own row. Ours must be right."""
     ours = run[OURS]()
     # Results may lie in memory that the next call overwrites.
     right = ours if case.expected is None else case.expected()
@@ -182,6 +182,8 @@ def _check_values(case: Case, run: Mapping[str, Callable[[], Any]]) -> dict[str,
             _compared(case, name, tuple(_parts(call())), right)
         except WrongValuesError as error:
             wrong[name] = f"WRONG VALUES: {' '.join(str(error).split())[:200]}"
+        except Exception as error:
+            wrong[name] = f"failed: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
     return wrong
 
 

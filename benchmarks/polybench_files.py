@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tilewright as tw
+from polyhedral_peers import Translator
 from tilewright.frontends.c import CFunction
 from tilewright.frontends.c.arguments import evaluated
 from tilewright.frontends.c.parsing import parse
@@ -114,16 +115,24 @@ def _flags(macros: Mapping[str, object]) -> list[str]:
 
 
 def _library(
-    made: Benchmark, utilities: pathlib.Path, command: Sequence[str], numbers: Sequence[str]
+    made: Benchmark,
+    utilities: pathlib.Path,
+    command: Sequence[str],
+    numbers: Sequence[str],
+    translator: Translator | None = None,
 ) -> ctypes.CDLL:
-    """The file as a shared library with all of its functions visible."""
+    """The file, or what a translator makes of it, as a shared library with all of its functions visible."""
     headers = "".join(
         f"#include <{each}.h>\n"
         for each in ("stdio", "stdlib", "string", "unistd", "math", "polybench")
     )
     sizes = "".join(f"const long polybench_size_{name} = {name.upper()};\n" for name in numbers)
-    text = f'{headers}#define static\n#define main polybench_main\n#include "{made.path}"\n{sizes}'
     with tempfile.TemporaryDirectory() as place:
+        file = made.path
+        if translator is not None:
+            file = pathlib.Path(place) / "translated.c"
+            translator.write(made.path, file, [utilities, made.path.parent], made.macros)
+        text = f'{headers}#define static\n#define main polybench_main\n#include "{file}"\n{sizes}'
         source, library = pathlib.Path(place) / "file.c", pathlib.Path(place) / "file.so"
         source.write_text(text, encoding="utf-8")
         words = [
@@ -177,7 +186,11 @@ def _fill(made: Benchmark, utilities: pathlib.Path) -> None:
 
 
 def compiled_call(
-    made: Benchmark, folder: pathlib.Path, command: Sequence[str], given: Mapping[str, Any]
+    made: Benchmark,
+    folder: pathlib.Path,
+    command: Sequence[str],
+    given: Mapping[str, Any],
+    translator: Translator | None = None,
 ) -> Callable[[], None]:
     """A call of the file's kernel, as a compiler makes it, on arguments by name.
 
@@ -186,8 +199,9 @@ def compiled_call(
         folder: PolyBench's.
         command: a compiler with its flags.
         given: the arguments; arrays are changed in place.
+        translator: what writes the C that is compiled, from the file.
     """
-    library = _library(made, folder / "utilities", command, ())
+    library = _library(made, folder / "utilities", command, (), translator)
     kernel = library[made.function.name]
     kernel.restype = None
     arguments: list[Any] = []

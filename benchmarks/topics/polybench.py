@@ -1,7 +1,8 @@
-"""PolyBench's C files, read by `tw.c.load` and scheduled by `auto_schedule`, beside gcc, clang and Polly.
+"""PolyBench's C files, read by `tw.c.load` and scheduled by `auto_schedule`, beside gcc, clang, Polly, Pluto and PPCG.
 
 The files are not part of this project: ``scripts/bench polybench --folder PolyBenchC-4.2.1``. Everybody gets the
-same loops and no fast-math, so that values are compared bit for bit. Compilers other than Polly run one thread.
+same loops and no fast-math, so that values are compared bit for bit. gcc and clang run one thread; what Pluto and PPCG
+write is compiled by gcc, with OpenMP.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 import peers
 import polybench_files
+import polyhedral_peers
 from harness import Case, Context, Missing
 
 TITLE = "PolyBench/C 4.2.1 as it is downloaded"
@@ -36,6 +38,8 @@ COMMANDS = {
     "clang": ("clang-19", *_FLAGS),
     "Polly": ("clang-19", *_FLAGS, *_POLLY),
 }
+#: What compiles the C that translators write.
+_WRITTEN = (*COMMANDS["gcc"], "-fopenmp")
 #: Kernels of about a tenth of a second at this size, unless all are asked for.
 SIZE = "MEDIUM"
 KERNELS = (
@@ -77,14 +81,16 @@ def _case(path: pathlib.Path, folder: pathlib.Path, size: str, dtype: str) -> Ca
     function.auto_schedule()
     given = made.copies()
     contenders: dict[str, Callable[[], Any] | Missing] = {}
-    for name, command in COMMANDS.items():
-        compiler = peers.program(command[0])
-        if isinstance(compiler, Missing):
-            contenders[name] = compiler
+    writers = dict.fromkeys(COMMANDS) | polyhedral_peers.TRANSLATORS
+    for name, translator in writers.items():
+        command = COMMANDS[name] if translator is None else _WRITTEN
+        program = peers.program(command[0] if translator is None else translator.program)
+        if isinstance(program, Missing):
+            contenders[name] = program
             continue
         own = made.copies()
         try:
-            call = polybench_files.compiled_call(made, folder, command, own)
+            call = polybench_files.compiled_call(made, folder, command, own, translator)
         except (OSError, subprocess.SubprocessError) as error:
             contenders[name] = Missing(f"{name} does not compile it: {error}"[:200])
             continue

@@ -266,6 +266,11 @@ py::object run(PyObject *self, KnownCall &call, const Values &values,
 
 void KnownCalls::describe(std::vector<py::object> names, std::vector<py::object> defaults) {
   names_ = std::move(names);
+  for (py::object &name : names_) { // as those are that stand in a call
+    PyObject *interned = name.release().ptr();
+    PyUnicode_InternInPlace(&interned);
+    name = py::reinterpret_steal<py::object>(interned);
+  }
   defaults_ = std::move(defaults);
 }
 
@@ -279,8 +284,13 @@ bool KnownCalls::gather(const CallArguments &given, Values &values) const {
   const auto count = given.names == nullptr ? 0 : PyTuple_GET_SIZE(given.names);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject *key = PyTuple_GET_ITEM(given.names, i);
-    const auto found = std::find_if(names_.begin(), names_.end(),
-                                    [&](const py::object &name) { return name.ptr() == key; });
+    const auto same = [&](const py::object &name) { return name.ptr() == key; };
+    auto found = std::find_if(names_.begin(), names_.end(), same);
+    if (found == names_.end()) { // a name that was made, as those of a dictionary may be
+      found = std::find_if(names_.begin(), names_.end(), [&](const py::object &name) {
+        return PyUnicode_Compare(name.ptr(), key) == 0;
+      });
+    }
     if (found == names_.end()) {
       return false;
     }

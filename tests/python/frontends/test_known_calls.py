@@ -247,3 +247,30 @@ def test_functions_of_c() -> None:
     for wrong in ((5, 1.0, x, y), (4, 1.0, x, x), (2, 1.0, x[::2], y[:2]), (2**40, 1.0, x, y)):
         with pytest.raises((tw.ArgumentError, tw.ArgumentTypeError, tw.ArgumentOverflowError)):
             axpy(*wrong)
+
+
+def test_names_need_not_be_the_same_objects() -> None:
+    """Keywords of a dictionary may be made; those of a C file come from its text."""
+    function, calls = made(shifted)
+    x, y = np.ones(4), np.zeros(4)
+    given = {"".join(["", name]): value for name, value in zip("naxy", (4, 2.0, x, y), strict=True)}
+    function(**given)
+    function(**{bytes(name, "ascii").decode(): value for name, value in given.items()})
+    function(n=4, a=2.0, x=x, y=y)
+    function(4, 2.0, y=y, x=x)
+    assert len(calls) == 1
+    assert y.tolist() == [8, 8, 8, 8]
+
+
+def test_the_names_of_a_c_file_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "void scaled(int length, double factor, double values[length]) {\n"
+        "#pragma scop\n  for (int i = 0; i < length; i++) values[i] *= factor;\n#pragma endscop\n}"
+    )
+    function = tw.c.load(text).scaled
+    values = np.ones(3)
+    function(length=3, factor=2.0, values=values)
+    monkeypatch.setattr(type(function), "_call_anew", None)  # a call that comes to it fails
+    function(length=3, factor=2.0, values=values)
+    function(3, 2.0, values=values)
+    assert values.tolist() == [8, 8, 8]

@@ -241,7 +241,9 @@ class Declaration:
             extents = [self.affine(e) for e in array["extents"]]
             self.arrays[array["name"]] = tw.input(array["name"], extents, named(array["dtype"]))
         computations = program["computations"]
-        self.asks = len(computations) % 2 == 0  # whether subscripts of data are asked for before, too
+        self.asks = (
+            len(computations) % 2 == 0
+        )  # whether subscripts of data are asked for before, too
         for position, computation in enumerate(computations):
             if computation["name"] not in self.arrays:
                 self.declare(computation, {c["name"]: c for c in computations[position:]})

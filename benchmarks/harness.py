@@ -66,10 +66,13 @@ class Context:
     Attributes:
         threads: the number of threads that everybody uses; it is set already, for us and for peers.
         quick: small sizes and few repeats will do (the tests' smoke run).
+        only: what the names of cases have to contain; the runner leaves the others out in any case, a topic asks if
+            its cases take long to make.
     """
 
     threads: int
     quick: bool = False
+    only: str = ""
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,7 @@ def _compared(case: Case, name: str, result: Any, expected: Any) -> None:
 
 
 def _check_values(case: Case, run: Mapping[str, Callable[[], Any]]) -> dict[str, str]:
-    """Runs all once; what is wrong, by contender. Ours must be right."""
+    """Runs all once; what is wrong, by contender: a peer that fails takes only its own row. Ours must be right."""
     ours = run[OURS]()
     # Results may lie in memory that the next call overwrites.
     right = ours if case.expected is None else case.expected()
@@ -179,6 +182,8 @@ def _check_values(case: Case, run: Mapping[str, Callable[[], Any]]) -> dict[str,
             _compared(case, name, tuple(_parts(call())), right)
         except WrongValuesError as error:
             wrong[name] = f"WRONG VALUES: {' '.join(str(error).split())[:200]}"
+        except Exception as error:
+            wrong[name] = f"failed: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
     return wrong
 
 

@@ -98,12 +98,13 @@ def module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        return Missing(f"{name} is not installed ({error})")
+        return Missing(f"{name} is not installed ({error}): scripts/bench --install-peers")
 
 
 def program(name: str) -> str | Missing:
     """The path of an optional program, or `Missing`."""
-    return shutil.which(name) or Missing(f"{name} is not installed")
+    how = f": sudo apt-get install {name}" if name in DEBIAN else ""
+    return shutil.which(name) or Missing(f"{name} is not installed{how}")
 
 
 def library(name: str) -> str | Missing:

@@ -52,7 +52,7 @@ def measure_topic(
     topic = importlib.import_module(f"topics.{name}")
     rows: list[Row] = []
     load = os.getloadavg()[0]
-    for case in topic.cases(Context(threads, quick)):
+    for case in topic.cases(Context(threads, quick, only)):
         if only not in case.name:
             continue
         new = measure(case, threads, seconds, clock)

@@ -1,5 +1,6 @@
 """Pipelines of image stages under the schedules that `auto_schedule` finds, beside the same stages in C, one loop nest
-each, by gcc and clang (one thread), NumPy, and the default schedule.
+each, by gcc and clang (one thread), NumPy, the default schedule, and what Halide's autoschedulers find for the same
+stages.
 
 Images are float32, small enough for a cache, and larger than one. Borders, which stages do not compute, stay zero.
 """
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+import halide_pipelines
 import tilewright as tw
 from harness import Case, Context, Missing
 
@@ -226,7 +228,13 @@ def in_c(pipeline: Pipeline, compiler: str, x: Array) -> Callable[[], Array] | M
     return run
 
 
-def case(name: str, pipeline: Pipeline, size: int) -> Case:
+def title(name: str, size: int) -> str:
+    channels = PIPELINES[name].channels
+    return f"{name}, {size} x {size}" + (f" x {channels}" if channels else "")
+
+
+def case(name: str, size: int, threads: int) -> Case:
+    pipeline = PIPELINES[name]
     shape = (size, size, pipeline.channels) if pipeline.channels else (size, size)
     x = np.random.default_rng(size).random(shape, np.float32)
     default = pipeline.declare()
@@ -234,22 +242,33 @@ def case(name: str, pipeline: Pipeline, size: int) -> Case:
     found.auto_schedule(tuned=False)
     out, other = np.zeros_like(x), np.zeros_like(x)
     return Case(
-        f"{name}, {' x '.join(map(str, shape))}",
+        title(name, size),
         ours=lambda: found(x, out=out),
         peers={
             "gcc": in_c(pipeline, "gcc", x),
             "clang": in_c(pipeline, "clang-19", x),
             "NumPy": lambda: pipeline.numpy(x),
             "default": lambda: default(x, out=other),
+            **{
+                planner: halide_pipelines.kernel(name, planner, x, threads)
+                for planner in halide_pipelines.AUTOSCHEDULERS
+            },
         },
         rtol=1e-3,
         atol=1e-4,
-        goals={"gcc": 1.5, "clang": 1.5, "default": 1.0},
+        goals={
+            "gcc": 1.5,
+            "clang": 1.5,
+            "default": 1.0,
+            **dict.fromkeys(halide_pipelines.AUTOSCHEDULERS, 1.0),
+        },
     )
 
 
 def cases(context: Context) -> Iterator[Case]:
     tw.set_num_threads(context.threads)
-    for name, pipeline in PIPELINES.items():
+    for name in PIPELINES:
         for size in (64,) if context.quick else (128, 512, 1500, 3000):
-            yield case(name, pipeline, size)
+            # Adams2019 plans for seconds.
+            if context.only in title(name, size):
+                yield case(name, size, context.threads)

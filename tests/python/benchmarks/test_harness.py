@@ -104,6 +104,21 @@ def test_samples_by_part():
     assert ("phases: b", "peer") not in by_name
 
 
+def test_a_peer_that_fails_takes_only_its_own_row():
+    def failing():
+        raise RuntimeError("beyond the image")
+
+    values = np.arange(3.0)
+    case = Case(
+        "one fails",
+        ours=sleeper(0.001, values),
+        peers={"good": sleeper(0.002, values), "bad": failing},
+    )
+    rows = rows_of(case)
+    assert rows["bad"].problem == "failed: RuntimeError: beyond the image"
+    assert rows["good"].ratio > 1 and not rows[OURS].problem
+
+
 def test_geometric_means_hold_losses_and_the_best_peer():
     rows = [
         Row("x", "g", 1, "one", ratio=4.0),

@@ -462,17 +462,8 @@ private:
       return;
     }
     const Expr &check = *program.checks[static_cast<size_t>(instruction.target)];
-    const bool is_unsigned = is_wide_unsigned(*check.operands[0]);
-    const std::string value = is_unsigned ? std::to_string(static_cast<std::uint64_t>(subscript))
-                                          : std::to_string(subscript);
     Error error(ErrorKind::Index,
-                current_instance() + " asks for subscript " + value + " of axis " +
-                    std::to_string(check.position) + " of " +
-                    (check.name.empty() ? "an array" : "'" + check.name + "'") + " of size " +
-                    std::to_string(extent) +
-                    (subscript < 0 && !is_unsigned
-                         ? " (negative subscripts do not count from the end)"
-                         : "") +
+                current_instance() + " asks for " + outside_text(check, subscript, extent) +
                     with_parameters(),
                 check.where.known() ? check.where : current_piece().where);
     error.details["instance"] = current_instance();

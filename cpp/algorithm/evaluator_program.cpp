@@ -416,6 +416,17 @@ compile_program(const ExprPtr &value, const std::vector<std::string> &iterators,
   return ProgramCompiler(iterators, parameters, target_of).finish(value);
 }
 
+std::string outside_text(const Expr &check, std::int64_t subscript, std::int64_t extent) {
+  const bool is_unsigned = is_wide_unsigned(*check.operands[0]);
+  const std::string value = is_unsigned ? std::to_string(static_cast<std::uint64_t>(subscript))
+                                        : std::to_string(subscript);
+  const bool is_negative = subscript < 0 && !is_unsigned;
+  return "subscript " + value + " of axis " + std::to_string(check.position) + " of " +
+         (check.name.empty() ? "an array" : "'" + check.name + "'") + " of size " +
+         std::to_string(extent) +
+         (is_negative ? " (negative subscripts do not count from the end)" : "");
+}
+
 void update_extremum(const Instruction &instruction, const ScalarValue &value,
                      const ScalarValue &position, ScalarValue *slot) {
   ScalarValue test;

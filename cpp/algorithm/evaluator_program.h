@@ -69,6 +69,9 @@ struct InstanceProgram {
   std::int32_t registers = 0; ///< the first ones hold the iterators of the instance
 };
 
+/// What is wrong with a subscript that a Check finds outside.
+std::string outside_text(const Expr &check, std::int64_t subscript, std::int64_t extent);
+
 /// Does an Extremum: slot[0] is the position, slot[1] the extremum so far, slot[2] whether there is
 /// one. The first NaN wins.
 void update_extremum(const Instruction &instruction, const ScalarValue &value,

@@ -359,6 +359,9 @@ ExprPtr ExpressionTranslator::undecided_part(const ExprPtr &condition) {
 }
 
 ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
+  if (const Expr *read = joined(expr)) {
+    return translate_access(*read);
+  }
   const ExprPtr undecided = undecided_part(expr.operands[0]);
   if (undecided == nullptr) {
     return translate(expr.operands[1]);

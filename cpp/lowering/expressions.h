@@ -165,6 +165,8 @@ private:
   bool is_affine(const ExprPtr &expr) const;
   bool always_readable(const ExprPtr &expr);
   bool always_in_bounds(const Expr &access) const;
+  /// See joined_read; null where each read is looked at.
+  const Expr *joined(const Expr &choice) const;
   StmtPtr branch(const ExprPtr &value, std::int64_t local, const std::string &name);
   void count_uses(const ExprPtr &root);
   /// The same value with fewer operations, where it is a large sum of indices.

@@ -3,8 +3,8 @@
 Leben and Tzanetakis, ACM TACO 16(3), 2019, section 6: a bank of N filters of N taps, N maxima over N elements, the
 autocorrelation of windows of 5 N elements, and wave equations of N * N points in one and in two dimensions, of doubles.
 A call pushes one block. The C++ is compiled by gcc and by clang, -O3 -march=native -ffast-math -fopenmp, and runs with
-as many threads as ours. Ours is the definition as it stands; schedule, tiles and buffers are found. On a machine that others
-use, too, `GOMP_SPINCOUNT=0` lets threads of gcc sleep while they wait, which they otherwise do at ours' expense and their own.
+as many threads as ours. Ours is the definition as it stands; schedule, tiles and buffers are found. On a machine that
+others use, too, `GOMP_SPINCOUNT=0` lets gcc's threads sleep while they wait; else they take time from all.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ void Tagging::vectorize() {
                           : reduce(column, shape_.lanes_along(column));
     return;
   }
-  if (shape_.rank() > 1 && shape_.reduced() == 0 && !shape_.is_chosen(column - 1) &&
+  if (column > 0 && shape_.reduced() == 0 && !shape_.is_chosen(column - 1) &&
       shape_.is_transposition(column - 1, column) && long_enough(column)) {
     const std::string i = shape_.name(column - 1);
     const std::string j = shape_.name(column);
@@ -134,6 +134,9 @@ bool Tagging::vectorize_one_row() {
     return false;
   }
   const size_t column = shape_.column();
+  if (column == 0) { // those behind it are single elements
+    return false;
+  }
   const std::int64_t lanes = shape_.lanes();
   const std::int64_t extent = shape_.extent(column).value_or(lanes);
   const bool long_enough = shape_.extent(column - 1).value_or(lanes) * extent >= lanes;

@@ -200,3 +200,17 @@ def test_compiled_ahead_is_what_calls_run():
         np.testing.assert_array_equal(function(a, b), a @ b + 1)
         assert function.last_compile["key"] == ahead
         assert ahead != function.compile()["key"]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_few_rows_of_one_column_have_a_default_schedule(rows: int, columns: int) -> None:
+    """The column that is left to be a vector is the first axis, which has none before it."""
+    x = tw.input("x", [8], tw.int32)
+    y = tw.input("y", [8, 8], tw.int32)
+    value = tw.select(x[j] < 1, y[j, i] + x[i], 0)
+    f = tw.function("f", outputs=[tw.computation("out", {i: rows, j: columns}, value)])
+    a = np.arange(-3, 5, dtype=np.int32)
+    b = np.arange(64, dtype=np.int32).reshape(8, 8)
+    wanted = np.where(a[:columns] < 1, b[:columns, :rows].T + a[:rows, None], 0)
+    np.testing.assert_array_equal(f(x=a, y=b), wanted)

@@ -207,7 +207,7 @@ def test_scatters_and_gathers():
     )
     values = {"N": 9, "M": 4, **arrays(a=4, b=9), "p": RANDOM.integers(0, 4, 9)}
     function = check(histogram, values)
-    assert "x0 = p[i]" in str(function.loops)  # no loop over all elements
+    assert "index = p[i]" in str(function.loops)  # no loop over all elements
     for text in (
         "for t in range(T):\n    for i in range(N):\n        a[i] = b[i] + 0.5 * a[p[i]]",
         "for i in range(N):\n    a[p[i]] = a[N - 1 - i]\n    b[i] = a[p[i]]",

@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
 COMPARE = "cpp/mapping/compare_loops.cpp"
 CHECKER = "cpp/analysis/legality_checker.cpp"
+OVERWRITES = "cpp/analysis/legality_overwrites.cpp"
 TERMS = "cpp/analysis/legality_reductions.cpp"
 UNCHANGED = "cpp/analysis/unchanged.cpp"
 ACCESSES = "cpp/mapping/accesses.cpp"
@@ -181,11 +182,11 @@ MUTATIONS = [
     ),
     Mutation(
         "an instance may not overwrite what it reads",
-        CHECKER,
+        OVERWRITES,
         "between = between.subtract(isl::map::identity(between.space()));",
         "",
     ),
-    Mutation("a value is overwritten by itself", CHECKER, "pairs = pairs.subtract(same);", ""),
+    Mutation("a value is overwritten by itself", OVERWRITES, "pairs = pairs.subtract(same);", ""),
     Mutation(
         "outputs may be overwritten at the end",
         CHECKER,
@@ -230,25 +231,25 @@ MUTATIONS = [
     ),
     Mutation(
         "concurrent loops are forgotten where other writes are in other iterations",
-        CHECKER,
-        "if (concurrent && !have_equal_loops(others,",
-        "if (concurrent && others.is_null() && !have_equal_loops(others,",
+        OVERWRITES,
+        "if (is_concurrent_at(level) && !have_equal_loops(others,",
+        "if (is_concurrent_at(level) && others.is_null() && !have_equal_loops(others,",
     ),
     Mutation(
         "other writes in the same iteration are forgotten",
-        CHECKER,
+        OVERWRITES,
         "others = with_equal_loops(others, writer.loops[level], source.loops[level]);",
         "others = others.subtract(others);",
     ),
     Mutation(
         "each reader comes before the next write",
-        CHECKER,
+        OVERWRITES,
         'return not_before(program_, sink, source, checked(pairs, "writes to one element")).empty();',
         "return !pairs.is_null();",
     ),
     Mutation(
         "before the next write, whatever loops are concurrent",
-        CHECKER,
+        OVERWRITES,
         "if (is_concurrent(source.tags[level]) != is_concurrent(sink.tags[level])) { return false; }",
         "",
     ),
@@ -293,8 +294,8 @@ MUTATIONS = [
     Mutation(
         "with new tags the writes among each other are forgotten",
         CHECKER,
-        "known->second = stay_ordered(",
-        "known->second = true || stay_ordered(",
+        "known->second = levels && (levels->empty() ||",
+        "known->second = levels && (true || levels->empty() ||",
     ),
     Mutation(
         "with new tags no reader meets a writer",

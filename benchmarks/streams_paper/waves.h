@@ -20,6 +20,18 @@ inline double membrane_point(double *__restrict to, const double *__restrict fro
          SIDE_2D * (from[p - row] + from[p + row] + from[p - 1] + from[p + 1]) + x;
 }
 
+/// Tile (t, p) needs (t, p - 1), and of t - 1 those up to p + 1: it is in wave p + 2 t.
+template <class Tile>
+void in_waves(long high, long wide, const Tile &tile) {
+  for (long wave = 0; wave < wide + 2 * (high - 1); ++wave) {
+    const long first = std::max(0L, (wave - wide + 2) / 2), last = std::min(high - 1, wave / 2);
+#pragma omp parallel for schedule(static) if (last > first)
+    for (long t = first; t <= last; ++t) {
+      tile(t, wave - 2 * t);
+    }
+  }
+}
+
 struct PlainWave1d : Program {
   long points, heard, now = 0;
   Reals u; // four rows: a power of two
@@ -87,14 +99,8 @@ struct TiledWave1d : Program {
   }
   void push(const double *x, long count, double *y) override {
     const long high = (count + HIGH - 1) / HIGH, wide = (points + HIGH + WIDE - 1) / WIDE;
-    // Tile (t, p) needs (t, p - 1), and of t - 1 those up to p + 1: it is in wave p + 2 t.
-    for (long wave = 0; wave < wide + 2 * (high - 1); ++wave) {
-      const long first = std::max(0L, (wave - wide + 2) / 2), last = std::min(high - 1, wave / 2);
-#pragma omp parallel for schedule(static) if (last > first)
-      for (long t = first; t <= last; ++t) {
-        tile(t * HIGH, std::min(count, (t + 1) * HIGH), wave - 2 * t, x, y);
-      }
-    }
+    in_waves(high, wide,
+             [&](long t, long p) { tile(t * HIGH, std::min(count, (t + 1) * HIGH), p, x, y); });
     now += count;
   }
 };
@@ -172,13 +178,8 @@ struct TiledWave2d : Program {
   }
   void push(const double *x, long count, double *y) override {
     const long high = (count + HIGH - 1) / HIGH, wide = (size + HIGH + WIDE - 1) / WIDE;
-    for (long wave = 0; wave < wide + 2 * (high - 1); ++wave) {
-      const long first = std::max(0L, (wave - wide + 2) / 2), last = std::min(high - 1, wave / 2);
-#pragma omp parallel for schedule(static) if (last > first)
-      for (long t = first; t <= last; ++t) {
-        tile(t * HIGH, std::min(count, (t + 1) * HIGH), wave - 2 * t, x, y);
-      }
-    }
+    in_waves(high, wide,
+             [&](long t, long p) { tile(t * HIGH, std::min(count, (t + 1) * HIGH), p, x, y); });
     now += count;
   }
 };

@@ -4,6 +4,7 @@
 
 #include "algorithm/affine.h"
 #include "loops/build.h"
+#include "mapping/program.h"
 
 #include <cstdint>
 #include <functional>
@@ -35,5 +36,7 @@ ValuePtr apply_node(const Expr &expr, const std::vector<ValuePtr> &operands);
 ValuePtr applied(const ExprPtr &root, const std::function<ValuePtr(const ExprPtr &)> &leaf);
 /// A large sum of leaves and their multiples with each of them once: i + i + i + i is 4 * i.
 ExprPtr flattened(const ExprPtr &expr, const IterationSpace &space);
+/// Where a read is in the memory of its producer, over the iterators of whoever reads.
+std::vector<ExprPtr> index_of_read(const Expr &access, const Program::Place &place);
 
 } // namespace tilewright

@@ -248,16 +248,11 @@ bool ExpressionTranslator::always_in_bounds(const Expr &access) const {
   }
   const IterationSpace space{statement_.name, frame_.names};
   const Program::Place &place = state_.program.places.at(access.producer->name);
-  const std::vector<std::string> &names = access.producer->iterators;
   const Buffer &buffer = state_.program.buffers.at(place.buffer);
   const isl::set inside = frame_.domain.intersect_params(state_.program.context);
-  for (size_t d = 0; d < place.index.size(); ++d) {
-    const ExprPtr index = substitute(place.index[d], [&](const std::string &name) -> ExprPtr {
-      const auto found = std::find(names.begin(), names.end(), name);
-      return found == names.end() ? nullptr
-                                  : access.operands.at(static_cast<size_t>(found - names.begin()));
-    });
-    const auto value = to_affine(index, space);
+  const std::vector<ExprPtr> index = index_of_read(access, place);
+  for (size_t d = 0; d < index.size(); ++d) {
+    const auto value = to_affine(index[d], space);
     const auto extent = to_affine(buffer.extents.at(d), space);
     if (!value || !extent) {
       return false;

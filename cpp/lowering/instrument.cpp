@@ -130,7 +130,7 @@ ValuePtr ExpressionTranslator::checked_from_zero(const Expr &access, size_t dime
 ValuePtr ExpressionTranslator::translate_checked(const Expr &expr) {
   IndexSite site;
   site.text = index_text(expr);
-  site.array = expr.name.empty() ? "array" : expr.name;
+  site.array = expr.name.empty() ? "an array" : expr.name;
   site.dimension = static_cast<int>(expr.position);
   site.is_unsigned = is_wide_unsigned(*expr.operands[0]);
   const ValuePtr subscript = cast_value(translate(expr.operands[0]), Int64);

@@ -1,5 +1,6 @@
 #include "lowering/joined_reads.h"
 
+#include "lowering/expression_forms.h"
 #include "lowering/expressions.h"
 
 #include <algorithm>
@@ -68,13 +69,7 @@ private:
     Branch branch;
     branch.read = &value;
     branch.buffer = place->second.buffer;
-    const std::vector<std::string> &names = value.producer->iterators;
-    for (const ExprPtr &given : place->second.index) {
-      const ExprPtr index = substitute(given, [&](const std::string &name) -> ExprPtr {
-        const auto found = std::find(names.begin(), names.end(), name);
-        return found == names.end() ? nullptr
-                                    : value.operands.at(static_cast<size_t>(found - names.begin()));
-      });
+    for (const ExprPtr &index : index_of_read(value, place->second)) {
       auto affine = to_affine(index, space_);
       if (!affine) {
         return std::nullopt;

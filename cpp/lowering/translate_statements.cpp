@@ -3,6 +3,7 @@
 #include "analysis/mma_tiles.h"
 #include "loops/traverse.h"
 #include "lowering/ast_translator.h"
+#include "lowering/expression_forms.h"
 #include "mapping/accesses.h"
 #include "mapping/footprint.h"
 
@@ -34,14 +35,9 @@ bool is_element_written(const ExprPtr &value, const Statement &statement, const 
     return false;
   }
   const IterationSpace space{statement.name, statement.iterators};
-  const std::vector<std::string> &names = value->producer->iterators;
-  for (size_t d = 0; d < place.index.size(); ++d) {
-    const ExprPtr index = substitute(place.index[d], [&](const std::string &name) -> ExprPtr {
-      const auto found = std::find(names.begin(), names.end(), name);
-      return found == names.end() ? nullptr
-                                  : value->operands.at(static_cast<size_t>(found - names.begin()));
-    });
-    const auto read = to_affine(index, space);
+  const std::vector<ExprPtr> index = index_of_read(*value, place);
+  for (size_t d = 0; d < index.size(); ++d) {
+    const auto read = to_affine(index[d], space);
     const auto written = to_affine(statement.index[d], space);
     if (!read || !written ||
         !isl::manage(isl_pw_aff_plain_is_equal(read->get(), written->get())).is_true()) {

@@ -67,6 +67,14 @@ def test_the_error_is_at_the_line_that_asks() -> None:
         scatter().evaluate(np.array([9]), VALUES[:1], np.zeros(5))
 
 
+def test_an_array_without_a_name() -> None:
+    total = tw.sum(v[p], over={p: M}, where=tw.checked(at[p], N, axis=1) == i)
+    f = tw.function("f", outputs=[tw.computation("out", {i: N}, total)]).fix(N=5)
+    for run in (f, f.evaluate):
+        with pytest.raises(tw.SubscriptError, match=r"subscript 9 .*axis 1 of an array .*size 5"):
+            run(at=np.array([9]), v=VALUES[:1])
+
+
 def test_only_where_it_is_asked() -> None:
     mask = tw.input("mask", [M], tw.bool)
     place = tw.checked(at[p], N, array="out")

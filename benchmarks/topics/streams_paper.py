@@ -200,7 +200,11 @@ def _case(
         unit="G/s",
         rtol=1e-9,
         atol=1e-9 * float(np.abs(first).max()),
-        goals={name: GOALS[form] for name in contenders if (form := name.split(", ")[0]) in GOALS},
+        goals={
+            contender: GOALS[name]
+            for contender in contenders
+            if (name := contender.split(", ")[0]) in GOALS
+        },
         note=f"blocks of {block}; elements of the output",
     )
 

@@ -15,6 +15,7 @@
 #include <isl/val.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <iterator>
@@ -51,6 +52,18 @@ bool is_same(const ExpressionKey &key, const ExprPtr &other) {
   return !key.text.empty() && others.text == key.text && others.iterators == key.iterators;
 }
 
+/// Is it a function of complex numbers that lanes compute one after the other?
+bool takes_turns(const Expr &node) {
+  const bool is_function = node.kind == ExprKind::Unary || node.kind == ExprKind::Call ||
+                           node.kind == ExprKind::Extern ||
+                           (node.kind == ExprKind::Binary && node.op == Op::Pow);
+  constexpr std::array in_lanes = {Op::Neg, Op::Abs, Op::Conj, Op::Real, Op::Imag};
+  return is_function && std::find(in_lanes.begin(), in_lanes.end(), node.op) == in_lanes.end() &&
+         (node.type.is_complex() ||
+          std::any_of(node.operands.begin(), node.operands.end(),
+                      [](const ExprPtr &operand) { return operand->type.is_complex(); }));
+}
+
 std::optional<std::int64_t> number_of(const Expr &constant) {
   const auto number = nodes::as_integer(constant.value);
   return number ? std::optional(static_cast<std::int64_t>(number->bits())) : std::nullopt;
@@ -85,7 +98,7 @@ bool reads_itself(const ExprPtr &value, const Computation &computation) {
 Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed)
     : fixed_(std::move(fixed)), space_(instance_space(computation)) {
   largest_bytes_ = computation.type.bytes();
-  simple_ = !space_.iterators.empty() && !computation.type.is_complex();
+  simple_ = !space_.iterators.empty();
   for (const Piece &piece : computation.pieces) {
     const auto [condition, value] = existing_value(piece.value);
     const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
@@ -512,8 +525,7 @@ std::int64_t Shape::shared_bytes(size_t row, size_t column, size_t term, std::in
 
 void Shape::collect(const ExprPtr &root, const std::string &own) {
   visit(root, [&](const ExprPtr &node) {
-    if (node->kind == ExprKind::While || node->kind == ExprKind::Reduce ||
-        node->type.is_complex()) {
+    if (node->kind == ExprKind::While || node->kind == ExprKind::Reduce || takes_turns(*node)) {
       simple_ = false;
     }
   });

@@ -1,5 +1,8 @@
 """Default schedules of programs whose elements lie apart, or move once in several iterations: convolutions with a
-stride, transposed ones, and upsampling have vectors and tiles, with the values of plain loops."""
+stride, transposed ones, and upsampling have vectors and tiles, as products of complex numbers have.
+
+Values are those of plain loops.
+"""
 
 from __future__ import annotations
 
@@ -118,3 +121,33 @@ def test_longer_periods_stay_as_they_are_declared() -> None:
     assert "vector(" not in f.loops
     given = drawn(4)
     np.testing.assert_array_equal(f(given), np.repeat(2 * given, 11))
+
+
+@pytest.mark.parametrize("dtype", [tw.complex64, tw.complex128])
+@pytest.mark.parametrize("size", [(1, 1, 1), (7, 5, 3), (40, 33, 70), (130, 64, 17)])
+def test_products_of_complex_matrices_have_tiles(
+    dtype: tw.DType, size: tuple[int, int, int]
+) -> None:
+    left = tw.input("left", [N, C], dtype)
+    right = tw.input("right", [O, C], dtype)
+    product = tw.computation(
+        "product", {n: N, o: O}, tw.sum(left[n, c] * tw.conj(right[o, c]), over={c: C})
+    )
+    f = tw.function("hermitian", outputs=[product])
+    assert "right_cache" in f.loops and "vector(" in f.loops
+    rows, columns, terms = size
+    real, imaginary = drawn(rows + columns, terms), drawn(rows + columns, terms + 1)[:, 1:]
+    given = (real + 1j * imaginary).astype(dtype.dtype)
+    a, b = given[:rows], given[rows:]
+    np.testing.assert_array_equal(f(a, b), a @ b.conj().T)
+
+
+def test_functions_of_complex_numbers_that_lanes_take_in_turns_make_no_vector() -> None:
+    signal = tw.input("signal", [N], tw.complex64)
+    f = tw.function("exponential", outputs=[tw.computation("result", {n: N}, tw.exp(signal[n]))])
+    assert "vector(" not in f.loops
+    g = tw.function("power", outputs=[tw.computation("result", {n: N}, abs(signal[n]) + 1)])
+    assert "vector(" in g.loops
+    given = drawn(37) + 1j * drawn(37)[::-1]
+    np.testing.assert_allclose(f(given.astype(np.complex64)), np.exp(given), rtol=1e-5)
+    np.testing.assert_allclose(g(given.astype(np.complex64)), abs(given) + 1, rtol=1e-6)

@@ -277,6 +277,25 @@ private:
     report(site, outside, readable);
   }
 
+  /// For which parameters there are instances, but none that reads there: nothing if there are no
+  /// such, or if that is too long to be read.
+  static std::string way_out(const ReadSite &site, const isl::set &outside) {
+    const isl::set any = site.scope.domain.params();
+    const isl::set inside = any.subtract(outside.params());
+    if (checked(inside.is_empty(), "describing a read")) {
+      return "";
+    }
+    constexpr size_t longest = 60;
+    const std::string text =
+        constraint_text(checked(inside.gist(any).coalesce(), "describing a read"));
+    if (text.empty() || text.size() > longest) {
+      return "";
+    }
+    return "; it does not if " + text +
+           ": if that always holds, let the parameters say so (constraint= or minimum= of "
+           "tw.params)";
+  }
+
   [[noreturn]] void report(const ReadSite &site, const isl::set &outside,
                            const isl::set &readable) const {
     const Computation &producer = *site.read.producer;
@@ -321,7 +340,7 @@ private:
         producer.name +
         (readable_ == Readable::Defined && !producer.is_input ? "'s defined points" : "'s domain") +
         (constraints.empty() ? "" : " " + constraints) +
-        (parameters.empty() ? "" : " (" + parameters + ")");
+        (parameters.empty() ? "" : " (" + parameters + ")") + way_out(site, outside);
     Error error(ErrorKind::Bounds, message, site.read.where.known() ? site.read.where : where_);
     error.details["point"] = at;
     error.details["read"] = read;

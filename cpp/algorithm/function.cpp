@@ -4,6 +4,7 @@
 #include "algorithm/declaration_checks.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function_extents.h"
+#include "algorithm/small_quotients.h"
 #include "algorithm/views.h"
 #include "polyhedral/set_text.h"
 
@@ -194,6 +195,8 @@ void add_piece(Computation &computation, const isl::set &domain, const ExprPtr &
   check_parameters(computation.name, computation.iterators, piece.domain, where);
   const isl::set own = computation.context.intersect(parameter_context(mentioned));
   const isl::set context = context_with_producers(own, piece.value);
+  piece.value =
+      with_small_quotients(computation, piece.value, piece.domain.intersect_params(context));
   for (const Piece &earlier : computation.pieces) {
     check_overlap(computation, earlier, piece, context);
   }

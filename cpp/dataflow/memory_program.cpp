@@ -58,8 +58,11 @@ void MemoryProgramBuilder::add_statement(const std::string &domain, const std::s
                                          bool is_live) {
   const OperationLimit limit(reading_limit);
   MemoryStatement statement;
-  statement.domain =
+  // Parts that overlap (p != 0 or q != 0) would be searched for the last write in all combinations.
+  const isl::set whole =
       read_set(domain, "the domain of a statement", {}).intersect_params(program_.context);
+  statement.domain = checked(isl::manage(isl_set_make_disjoint(isl_set_coalesce(whole.copy()))),
+                             "the domain of a statement");
   statement.name = name_of_tuple(statement.domain, domain);
   if (program_.find(statement.name) != nullptr) {
     throw Error(ErrorKind::Declaration, "there are two statements named " + statement.name);

@@ -57,6 +57,22 @@ def test_reads_outside_a_computation():
     )
 
 
+def test_sizes_for_which_a_read_is_inside_are_told():
+    T = tw.param("T")
+    B = tw.computation("B", {k: T, i: N}, x[i])
+    refuse(
+        tw.DomainError,
+        r"C\[0\] reads B\[-1,0\], .*; it does not if T > 0: .*minimum= of tw.params",
+        lambda: tw.computation("C", {i: N}, B[T - 1, i]),
+    )
+    error = refuse(
+        tw.DomainError,
+        r"C\[0\] reads x\[1\]",  # for all sizes
+        lambda: tw.computation("C", {i: N}, x[i + 1]),
+    )
+    assert "if" not in error.message
+
+
 def test_reads_of_a_reduction():
     refuse(
         tw.DomainError,

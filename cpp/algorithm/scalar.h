@@ -34,6 +34,18 @@ BinaryFunction binary_function(Op op, ScalarType type);
 /// The conversion of `cast`; see expression.h for what happens outside the target's range.
 UnaryFunction cast_function(ScalarType from, ScalarType to);
 
+/// Of float32, x**3 and its like are products in float64, rounded once: of how many factors, if
+/// that is quicker than a logarithm. Below 0, of the reciprocal.
+constexpr std::optional<int> factors_of_power(double exponent) {
+  constexpr int most = 8; // float64 holds these of every float32
+  for (int factors = 2; factors <= most; ++factors) {
+    if (exponent == -factors || (exponent == factors && factors > 2)) {
+      return exponent < 0 ? -factors : factors;
+    }
+  }
+  return std::nullopt;
+}
+
 /// The element at `address` (need not be aligned), and back.
 ScalarValue load_value(ScalarType type, const void *address);
 void store_value(ScalarType type, void *address, const ScalarValue &value);

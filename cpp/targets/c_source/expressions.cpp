@@ -1,6 +1,7 @@
 #include "targets/c_source/expressions.h"
 
 #include "algorithm/extern_function.h"
+#include "algorithm/scalar.h"
 #include "loops/linear.h"
 #include "polyhedral/error.h"
 
@@ -435,6 +436,10 @@ CText CExpressions::power(const Binary &value, ScalarType type) {
   }
   if (exponent == -1.0) {
     return rounded(infix(Op::TrueDiv, real_constant(1, inside), base), type);
+  }
+  const std::optional<int> factors = exponent ? factors_of_power(*exponent) : std::nullopt;
+  if (factors && inside.bits == 32) {
+    return rounded(c_call(helpers_.float_power(*factors), base), type);
   }
   return applied(Op::Pow, type, base, operand(*value.right(), type));
 }

@@ -21,6 +21,7 @@ public:
   // Each gives the name of a function of C, whose arguments are the operation's.
   std::string integer(Op op, ScalarType type);    ///< helpers_integer.cpp
   std::string real(Op op, ScalarType type);       ///< of float and double; helpers_float.cpp
+  std::string float_power(int factors);           ///< of float; scalar.h, helpers_float.cpp
   std::string complex(Op op, ScalarType type);    ///< helpers_complex.cpp
   std::string elementary(Op op, ScalarType type); ///< of float and double; elementary.cpp
 

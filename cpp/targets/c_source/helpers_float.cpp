@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace tilewright {
 
 namespace {
@@ -92,6 +94,29 @@ std::string CHelpers::real(Op op, ScalarType type) {
     return filled(
         text,
         {{"name", name}, {"F", kind}, {"s", is_double ? "" : "f"}, {"n", is_double ? "" : "f"}});
+  });
+}
+
+std::string CHelpers::float_power(int factors) {
+  const std::string name =
+      fmt::format("tw_power_{}{}_float", factors < 0 ? "minus_" : "", std::abs(factors));
+  return need(name, [&] {
+    // The products that the targets of LLVM make, in their order.
+    std::string lines;
+    std::string result;
+    std::string square = "x";
+    for (int rest = std::abs(factors), power = 1; rest > 0; rest /= 2, power *= 2) {
+      if (rest % 2 == 1) {
+        result = result.empty() ? square : fmt::format("({} * {})", result, square);
+      }
+      if (rest > 1) {
+        lines += fmt::format("  const double x{} = {} * {};\n", 2 * power, square, square);
+        square = fmt::format("x{}", 2 * power);
+      }
+    }
+    return fmt::format("static inline float {}(float base) {{\n  const double x = base;\n{}"
+                       "  return (float)({}{});\n}}\n",
+                       name, lines, factors < 0 ? "1 / " : "", result);
   });
 }
 

@@ -1,5 +1,6 @@
 // Arithmetic on float32 and float64; math.h has the elementary functions. What is declared of
 // the runtime is marked nobuiltin: LLVM would fold calls on constants and round differently.
+#include "algorithm/scalar.h"
 #include "targets/llvm/semantics.h"
 
 #include <llvm/Analysis/SimplifyQuery.h>
@@ -7,6 +8,8 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <array>
+#include <cstdlib>
+#include <optional>
 
 namespace tilewright {
 
@@ -93,8 +96,28 @@ llvm::Value *Semantics::float_power(llvm::Value *base, llvm::Value *exponent) {
     if (constant->isExactlyValue(-1.0)) {
       return builder_.CreateFDiv(llvm::ConstantFP::get(base->getType(), 1.0), base);
     }
+    const std::optional<int> factors = factors_of_power(constant->getValueAPF().convertToDouble());
+    if (factors && base->getType()->getScalarType()->isFloatTy()) {
+      return power_by_products(base, *factors);
+    }
   }
   return math_.call(builder_, Op::Pow, {base, exponent});
+}
+
+llvm::Value *Semantics::power_by_products(llvm::Value *base, int factors) {
+  llvm::Type *wide = base->getType()->getWithNewType(builder_.getDoubleTy());
+  llvm::Value *square = builder_.CreateFPExt(base, wide);
+  llvm::Value *result = nullptr;
+  for (int rest = std::abs(factors); rest > 0; rest /= 2) {
+    if (rest % 2 == 1) {
+      result = result == nullptr ? square : builder_.CreateFMul(result, square);
+    }
+    square = rest > 1 ? builder_.CreateFMul(square, square) : square;
+  }
+  if (factors < 0) {
+    result = builder_.CreateFDiv(llvm::ConstantFP::get(wide, 1.0), result);
+  }
+  return builder_.CreateFPTrunc(result, base->getType());
 }
 
 llvm::Value *Semantics::float_extremum(Op op, llvm::Value *a, llvm::Value *b) {

@@ -67,6 +67,7 @@ private:
   llvm::Value *float_binary(Op op, llvm::Value *a, llvm::Value *b);
   llvm::Value *float_divide(Op op, llvm::Value *a, llvm::Value *b);
   llvm::Value *float_power(llvm::Value *base, llvm::Value *exponent);
+  llvm::Value *power_by_products(llvm::Value *base, int factors); ///< of float; scalar.h
   llvm::Value *float_call(Op op, const std::vector<llvm::Value *> &arguments);
   llvm::Value *float_extremum(Op op, llvm::Value *a, llvm::Value *b);
   llvm::Value *is_nan(llvm::Value *value);

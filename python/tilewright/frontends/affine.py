@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from . import tree
-from .periods import FARTHEST
 
 __all__ = [
     "Affine",
@@ -54,8 +53,6 @@ class Affine:
         return Affine().plus(self, factor)
 
     def __str__(self) -> str:
-        if (choice := _choice_in(self)) and self != _atom(choice):
-            return str(_of_parts(lambda value: value, self))  # isl's text adds nothing to choices
         parts = [
             term if coefficient == 1 else f"{coefficient}*{term}"
             for term, coefficient in self.terms.items()
@@ -85,14 +82,8 @@ class _Choice(str):
     second: Affine
 
 
-def _branch(value: Affine) -> str:
-    """A branch of a choice: of isl's text, a choice within another one stands in no parentheses."""
-    text = str(value)
-    return text[1:-1] if _choice_in(value) else f"({text})"
-
-
 def _choice_of(condition: str, first: Affine, second: Affine) -> Affine:
-    choice = _Choice(f"({condition} ? {_branch(first)} : {_branch(second)})")
+    choice = _Choice(f"({condition} ? ({first}) : ({second}))")
     choice.condition, choice.first, choice.second = condition, first, second
     return _atom(choice)
 
@@ -146,13 +137,11 @@ class Scope:
         variables: iterators and parameters by their name in the program: their name in isl text.
         known: scalars that hold an affine value here.
         wraps: whether an unsigned difference is the number that it is before it wraps.
-        holds: whether a condition, as isl text, holds in all iterations here, if that may be asked.
     """
 
     variables: Mapping[str, str]
     known: Mapping[str, Affine]
     wraps: bool = False
-    holds: Callable[[str], bool] | None = None
 
 
 class _Names(dict[str, str]):
@@ -266,9 +255,9 @@ def _operation(expression: tree.Operation, scope: Scope) -> Affine | None:
         case name if name in _EXTREMA:
             word = _EXTREMA[name]
             return _of_parts(lambda a, b: _atom(f"{word}({a}, {b})"), first, second)
-    if second.terms:
-        return _by_size(expression.name, first, second, scope)
-    return _by_number(expression.name, first, second.constant) if second.constant > 0 else None
+    if second.terms or second.constant <= 0:
+        return None
+    return _by_number(expression.name, first, second.constant)
 
 
 def divided(value: Affine, divisor: int) -> Affine:
@@ -300,38 +289,6 @@ def _by_number(name: str, value: Affine, divisor: int) -> Affine | None:
         return None
     quotient = _of_parts(lambda each: _towards_zero(each, divisor), value)
     return quotient if name == "truncated_divide" else value.plus(quotient, -divisor)
-
-
-def _by_size(name: str, value: Affine, size: Affine, scope: Scope) -> Affine | None:
-    """Quotients and remainders by a positive size of what is a few periods away at most: choices."""
-    holds = scope.holds
-    truncates = name in ("truncated_divide", "fmod")
-    if holds is None or not (truncates or name in ("//", "%")) or _choice_in(size):
-        return None
-    if not holds(compared(size, ">", Affine())):
-        return None
-    most = next(
-        (q for q in range(FARTHEST + 1) if holds(compared(value, "<", size.times(q + 1)))), None
-    )
-    few = (0,) if truncates else range(0, -FARTHEST - 1, -1)
-    least = next((q for q in few if holds(compared(value, ">=", size.times(q)))), None)
-    if most is None or least is None:
-        return None
-
-    def in_period(each: Affine, quotient: int) -> Affine:
-        if name in ("//", "truncated_divide"):
-            return Affine({}, quotient)
-        return each.plus(size, -quotient)
-
-    def chosen(each: Affine) -> Affine:
-        result = in_period(each, 0)
-        for q in range(1, most + 1):
-            result = _choice_of(compared(each, ">=", size.times(q)), in_period(each, q), result)
-        for q in range(-1, least - 1, -1):
-            result = _choice_of(compared(each, "<", size.times(q + 1)), in_period(each, q), result)
-        return result
-
-    return _of_parts(chosen, value)
 
 
 def _towards_zero(value: Affine, divisor: int) -> Affine:

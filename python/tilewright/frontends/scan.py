@@ -22,7 +22,6 @@ from . import tree
 from .affine import Affine, Scope, affine_of, compared, condition_of, divided, remainder
 from .conditions import parsed_condition
 from .names import Names
-from .periods import known_at
 from .refusals import refuse
 from .rewriting import with_parts
 from .scanned import Guard, Scanned, ScannedBlock, ScannedKill, ScannedStatement
@@ -150,11 +149,7 @@ class _Scanner:
         self.known: dict[str, Affine] = {}
 
     def scope(self, place: _Place) -> Scope:
-        context = (text for text, _ in self.result.context)
-        holds = known_at(
-            tuple(self.result.parameters.values()), place.iterators, (*place.constraints, *context)
-        )
-        return Scope(place.variables, dict(self.known), holds=holds)
+        return Scope(place.variables, dict(self.known))
 
     def assume(self, condition: tree.Expression, place: _Place) -> str | None:
         """Takes what is always said of parameters into the context, and gives the rest back."""

@@ -106,7 +106,6 @@ def test_loops_of_c_over_a_torus() -> None:
         program.rows(*size, given, found)
         expected = np.roll(given, 1, 0) + np.roll(given, (-1, 1), (0, 1))
         np.testing.assert_array_equal(found, expected)
-    assert "fmod" not in program.rows.loops
 
 
 def test_what_may_be_many_periods_away_stays_a_remainder() -> None:

@@ -321,7 +321,8 @@ class _Maker:
         else:
             old = self.before(one)
         for guard in reversed(one.guards):
-            condition = Translator(self.variables(guard.scope), read, guard.scope)(guard.condition)
+            translate = Translator(self.variables(guard.scope), read, guard.scope)
+            condition = translate.condition(guard.condition)
             value = tw.select(condition if guard.holds else ~condition, value, old)
         return value
 

@@ -31,10 +31,22 @@ Tests tests_of(const StmtPtr &statement) {
   return result;
 }
 
+/// Do two tests ask the same? a <= b is b >= a.
+bool is_same_test(const ValuePtr &a, const ValuePtr &b) {
+  if (same_value(a, b)) {
+    return true;
+  }
+  const auto *one = as<Binary>(a);
+  const auto *other = as<Binary>(b);
+  return one != nullptr && other != nullptr && is_comparison(one->op) &&
+         mirrored(one->op) == other->op && same_value(one->left(), other->right()) &&
+         same_value(one->right(), other->left());
+}
+
 bool asks(const Tests &tests, const ValuePtr &wanted) {
   return std::any_of(tests.levels.begin(), tests.levels.end(), [&](const Conjuncts &level) {
     return std::any_of(level.begin(), level.end(),
-                       [&](const ValuePtr &test) { return same_value(test, wanted); });
+                       [&](const ValuePtr &test) { return is_same_test(test, wanted); });
   });
 }
 
@@ -101,7 +113,7 @@ StmtPtr without(const Tests &tests, const Conjuncts &known) {
     ValuePtr rest = boolean(true);
     for (const ValuePtr &test : *level) {
       const bool holds = std::any_of(known.begin(), known.end(), [&](const ValuePtr &other) {
-        return same_value(test, other);
+        return is_same_test(test, other);
       });
       rest = holds ? rest : both(rest, test);
     }

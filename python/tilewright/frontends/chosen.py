@@ -14,22 +14,31 @@ import numpy as np
 
 import tilewright as tw
 
+from ..base import written
 from . import tree
 from .affine import Scope, affine_of
 from .rewriting import with_parts
 
-__all__ = ["Chosen", "FromEnd", "as_index"]
+__all__ = ["Chosen", "FromEnd", "as_index", "is_counted", "note_element"]
 
 INDEX = np.dtype(np.int64)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A subscript that chooses the element to be written, which the array must have."""
+    """A subscript that chooses the element to be written, which the array must have.
+
+    Attributes:
+        location: where the element stands.
+        line: of the statement.
+        from_end: whether it counts from the end below 0.
+    """
 
     array: str
     axis: int
     location: tree.Location
+    line: int
+    from_end: bool
 
     def asked(self, subscript: tree.Expression, extent: tree.Expression) -> tree.Expression:
         """The subscript, or an error when the statement runs."""
@@ -37,7 +46,15 @@ class Chosen:
         return tree.Call(self, given, INDEX, self.location)
 
     def __call__(self, subscript: tw.Expression, extent: tw.Expression) -> tw.Expression:
+        note_element(self.line, self.location, subscript, self.from_end)
         return tw.checked(subscript, extent, array=self.array, axis=self.axis)
+
+
+def note_element(
+    line: int, element: tree.Location, subscript: tw.Expression, from_end: bool
+) -> None:
+    """Notes where an element stands of which data decide a subscript, for the error's message."""
+    written.note((element.file, line), str(subscript), (element.line, element.column), from_end)
 
 
 def as_index(expression: tree.Expression) -> tree.Expression:
@@ -81,11 +98,16 @@ class FromEnd:
     ) -> tree.Expression:
         if isinstance(subscript, tree.Call) and isinstance(subscript.function, Chosen):
             return subscript
-        if isinstance(subscript, tree.Call) and subscript.function is _counted:
+        if is_counted(subscript):
             return subscript
         if affine_of(subscript, scope) is not None or self._never_negative(subscript):
             return subscript
         return tree.Call(_counted, (as_index(subscript), as_index(extent)), INDEX, where)
+
+
+def is_counted(subscript: tree.Expression) -> bool:
+    """Whether a subscript counts from the end below 0."""
+    return isinstance(subscript, tree.Call) and subscript.function is _counted
 
 
 _OF_BOTH = {"+", "*", "//", ">>", "|", "^", "minimum"}

@@ -18,7 +18,7 @@ import numpy as np
 from ..sets.values import Set
 from . import tree
 from .affine import Affine, Scope, affine_of, compared, condition_of, divided, remainder
-from .chosen import Chosen, FromEnd, as_index
+from .chosen import Chosen, FromEnd, as_index, is_counted
 from .conditions import parsed_condition
 from .names import Names
 from .refusals import refuse
@@ -262,7 +262,8 @@ class _Scanner:
             elements[name] = text
             asked[name] = as_index(text)
             if self.checks and subscript is None:  # affine ones are proved to be inside
-                chosen_by = Chosen(target.array, axis, statement.location)
+                at, line = target.location, statement.location.line
+                chosen_by = Chosen(target.array, axis, at, line, is_counted(text))
                 asked[name] = chosen_by.asked(text, array.shape[axis])
         scope = Scope(variables, dict(self.known))
         for name, text in asked.items():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.base.written import text_at
 from tilewright.frontends.chosen import NeverNegative
 from tilewright.frontends.loops import kernels
 from tilewright.frontends.loops.signatures import signature_of
@@ -198,3 +199,41 @@ def test_bounds_of_data_are_the_bounds_of_the_loop() -> None:
     loops = loops_of(spmv, *given)
     assert "for k in range(max(0, start), min(" in loops
     assert same(by_python(spmv.py_func, given), by_kernel(spmv, given))
+
+
+@pytest.mark.parametrize(
+    "function, given, text",
+    [
+        (gathered, (np.zeros(10), np.array([3, 10]), np.zeros(2)), "x[p[i]]: subscript 10 is"),
+        (gathered, (np.zeros(10), np.array([3, -11]), np.zeros(2)), "x[p[i]]: subscript -11 is"),
+        (histogram, (np.array([3, -9]), np.zeros(8)), "h[p[i]]: subscript -9 is"),
+        (scattered, (np.zeros(2), np.array([3, 77]), np.zeros(8)), "out[p[i]]: subscript 77 is"),
+        (of_arrays, (np.zeros(8), np.array([3, 8])), "x[p]: subscript 8 is"),
+    ],
+)
+def test_the_error_says_what_the_text_says(function: Any, given: Any, text: str) -> None:
+    with pytest.raises(tw.SubscriptError) as caught:
+        function(*given)
+    array = text.partition("[")[0]
+    assert text + f" out of bounds for axis 0 of {array} with size " in str(caught.value)
+    assert "select" not in str(caught.value)
+    assert caught.value.location is not None
+    assert "[p" in caught.value.location.text
+
+
+@pytest.mark.parametrize(
+    "line, column, text",
+    [
+        ("y = a[i][ j ] + 1", 5, "a[i][ j ]"),
+        ("y = self.a[b[0], (c)](1) + [2]", 5, "self.a[b[0], (c)](1)"),
+        ("y = x", 5, None),
+        ("y = [1]", 5, None),
+        ("y = a[(1]", 5, None),
+        ("é = a[i]", 6, "a[i]"),
+    ],
+)
+def test_what_stands_at_a_place(tmp_path: Any, line: str, column: int, text: str | None) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(line + "\n", encoding="utf-8")
+    assert text_at(str(file), 1, column) == text
+    assert text_at(str(file), 2, 1) is None

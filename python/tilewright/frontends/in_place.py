@@ -57,6 +57,14 @@ def any_order(
     return function.schedule
 
 
+MOST_OPERATIONS = 6_000_000
+"""On integer sets, for the loops that a program is given before its first call: about a second."""
+
+_TOO_LONG = (
+    "better nests take too long to be found before the first call; auto_schedule() finds them"
+)
+
+
 def auto_schedule(
     function: tw.Function,
     program_order: tw.Schedule,
@@ -121,7 +129,12 @@ def _found(
         return tiles
     if in_time:
         order.apply_to(function)
-    kept, commands, decisions = _core.better_nests(function)
+    try:
+        kept, commands, decisions = _core.better_nests(function, 0 if in_time else MOST_OPERATIONS)
+    except tw.AnalysisLimitError:
+        if in_time:
+            raise
+        kept, commands, decisions = [], [], [("", _TOO_LONG)]
     found = [*kept, ("", "transaction", commands)] if commands else order.commands
     nests = tw.Schedule(found, decisions)
     best = nests

@@ -418,22 +418,25 @@ class _Scanner:
         parts = _conjuncts(branch.condition)
         affine = [part for part in parts if condition_of(part, scope) is not None]
         data = [part for part in parts if condition_of(part, scope) is None]
-        if affine and not branch.otherwise:
-            # What is affine is asked first, and bounds the domain: reading data changes nothing.
-            asked = branch.location if _asks_all(branch.condition) else None
-            inner = tree.If(_all(data, asked), branch.body, (), branch.location)
-            self.block((tree.If(_all(affine, asked), (inner,), (), branch.location),), place)
+        if branch.otherwise or len(parts) < 2:
+            self.guarded(branch, place)
             return
-        self.guarded(branch, place)
+        # What is affine is asked first, and bounds the domain: reading data changes nothing.
+        body = branch.body
+        for part in reversed([*affine, *data]):
+            body = (tree.If(part, body, (), branch.location),)
+        self.block(body, place)
 
     def guarded(self, branch: tree.If, place: _Place) -> None:
         """A condition that data decide."""
         condition, scope = branch.condition, self.scope(place)
         read = {read.array for read in tree.reads_of(condition)}
         written = _written((branch,))
-        is_alone = not branch.otherwise and [
-            isinstance(one, tree.Assign) and not self.is_chosen(one.target, scope)
-            for one in branch.body
+        body = () if branch.otherwise else branch.body
+        while len(body) == 1 and isinstance(body[0], tree.If) and not body[0].otherwise:
+            body = body[0].body
+        is_alone = [
+            isinstance(one, tree.Assign) and not self.is_chosen(one.target, scope) for one in body
         ] == [True]
         if read & written - self.flags and not is_alone:
             condition = self.kept(condition, f"if_{branch.location.line}", branch, place)
@@ -568,26 +571,6 @@ def _written(statements: tuple[tree.Statement, ...]) -> set[str]:
             case tree.Kill():
                 found.add(statement.array)
     return found
-
-
-def _all(parts: list[tree.Expression], asked: tree.Location | None) -> tree.Expression:
-    """The conjunction of conditions; `asked`: where all are evaluated, None if only while they hold."""
-    *first, condition = parts
-    for part in reversed(first):
-        if asked is not None:
-            condition = tree.Operation("&", (part, condition), BOOL, asked)
-        else:
-            condition = tree.Select(part, condition, tree.Literal(False, BOOL), BOOL)
-    return condition
-
-
-def _asks_all(condition: tree.Expression) -> bool:
-    """Whether all conjuncts of a condition are evaluated."""
-    if isinstance(condition, tree.Select):
-        return False
-    if isinstance(condition, tree.Operation) and condition.name == "&":
-        return all(map(_asks_all, condition.operands))
-    return True
 
 
 def _conjuncts(condition: tree.Expression) -> list[tree.Expression]:

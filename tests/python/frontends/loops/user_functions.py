@@ -205,3 +205,61 @@ def united(us, vs, n):
             parent[b] = a
             parts -= 1
     return parts
+
+
+@case(lambda r: ((r.random((7, 8)) > 0.4).astype(np.int64),))
+def components(img):
+    h, w = img.shape
+    label = np.zeros((h, w), np.int64)
+    following = 1
+    for y in range(h):
+        for x in range(w):
+            if img[y, x]:
+                label[y, x] = following
+                following += 1
+    changed = True
+    while changed:
+        changed = False
+        for y in range(h):
+            for x in range(w):
+                if label[y, x] > 0:
+                    m = label[y, x]
+                    if y > 0 and label[y - 1, x] > 0:
+                        m = min(m, label[y - 1, x])
+                    if x > 0 and label[y, x - 1] > 0:
+                        m = min(m, label[y, x - 1])
+                    if y < h - 1 and label[y + 1, x] > 0:
+                        m = min(m, label[y + 1, x])
+                    if x < w - 1 and label[y, x + 1] > 0:
+                        m = min(m, label[y, x + 1])
+                    if m < label[y, x]:
+                        label[y, x] = m
+                        changed = True
+    return label
+
+
+@case(lambda r: (r.integers(0, 3, 14),))
+def palindrome(s):
+    n = len(s)
+    best = 1
+    start = 0
+    for c in range(n):
+        for odd in range(2):
+            i = c
+            j = c + odd
+            while i >= 0 and j < n and s[i] == s[j]:
+                if j - i + 1 > best:
+                    best = j - i + 1
+                    start = i
+                i -= 1
+                j += 1
+    return start, best
+
+
+@case(lambda r: (r.integers(0, 3, 14), np.zeros(14)))
+def left_before_the_end(s, out):
+    for i in range(len(s)):
+        if i + 1 >= len(s):
+            break
+        if s[i] == s[i + 1]:
+            out[i] = 1

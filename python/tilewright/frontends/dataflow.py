@@ -8,6 +8,7 @@ program's own order is the schedule to start from, which the checker of every sc
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import tilewright as tw
@@ -146,14 +147,23 @@ def _made(
     options: dict[str, Any],
     may_be_illegal: bool,
 ) -> TranslatedFunction:
-    """The function. What `may_be_illegal` is refused, if it is, as an error of the schedule."""
-    for exists in (True, False):
-        maker = _Maker(scanned, memory, flags, keeps_order, exists)
+    """The function. What `may_be_illegal` is refused, if it is, as an error of the schedule.
+
+    Statements under conditions of data run where these hold, unless those who read their values do not
+    visibly stand under them as well.
+    """
+    always: frozenset[str] = frozenset()
+    for attempt in range(_MOST_ATTEMPTS):
+        last = attempt == _MOST_ATTEMPTS - 1
+        maker = _Maker(scanned, memory, flags, keeps_order, None if last else always)
         try:
             return maker.function(program, options)
         except tw.DeclarationError as error:
-            if not exists or "exists only where" not in error.message:
-                raise  # else who reads under which conditions was not seen
+            # That who reads it stands under its conditions was seen here, and is not seen there.
+            found = re.search(r"an element of (\S+) exists only where", error.message)
+            if last or found is None:
+                raise
+            always |= {found[1]}
         except _NOT_LEGAL as error:
             if may_be_illegal:
                 raise
@@ -161,6 +171,7 @@ def _made(
     raise AssertionError
 
 
+_MOST_ATTEMPTS = 6
 _NOT_LEGAL = (tw.IllegalScheduleError, tw.SelfDependenceError)
 
 
@@ -204,7 +215,7 @@ class _Maker(Placing):
         memory: Memory,
         flags: frozenset[str],
         keeps_order: bool,
-        exists: bool,
+        always: frozenset[str] | None,
     ) -> None:
         super().__init__(scanned, memory, not keeps_order and is_free(scanned, memory))
         self.flags = flags
@@ -212,7 +223,8 @@ class _Maker(Placing):
         self.asks_range = False  # whether all sources at subscripts of data have conditions
         self.inputs: dict[str, tw.Input] = {}
         self.without_old = without_old_values(scanned, memory)
-        self.are_kept = self.kept_by_others() if exists else self.without_old
+        kept = self.without_old if always is None else self.kept_by_others() | always
+        self.are_kept = kept  # statements with a value where their conditions do not hold, too
 
     def kept_by_others(self) -> frozenset[str]:
         """The statements whose values others keep where their own conditions do not hold."""

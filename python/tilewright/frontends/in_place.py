@@ -57,8 +57,8 @@ def any_order(
     return function.schedule
 
 
-MOST_OPERATIONS = 6_000_000
-"""On integer sets, for the loops that a program is given before its first call: about a second."""
+MOST_OPERATIONS = 16_000_000
+"""On integer sets, for the loops that a program is given before its first call: some seconds."""
 
 _TOO_LONG = (
     "better nests take too long to be found before the first call; auto_schedule() finds them"
@@ -84,7 +84,7 @@ def auto_schedule(
         in_time: whether tiles in time are looked for, which takes as long as all else.
     """
     order = tw.Schedule([*_core.facts(function), *program_order.commands])
-    what = "in place" if in_time else "nests"
+    what = "in place" if in_time else f"nests within {MOST_OPERATIONS}"
     key = f"{what}\n{_core.automatic_key(function)}\n{order.commands}"
     known = load_found(key)
     if known is None or not _takes(function, known.schedule):

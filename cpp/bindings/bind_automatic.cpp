@@ -4,11 +4,14 @@
 #include "bindings/kernel_call.h"
 #include "bindings/signals.h"
 #include "planning/auto/bands.h"
+#include "polyhedral/isl.h"
 #include "polyhedral/isl_counts.h"
 #include "scheduling/automatic.h"
 
 #include <pybind11/stl.h>
 
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -39,8 +42,14 @@ FoundParts found_schedule(const KernelFunction &function) {
   return parts_of(analyse_unlocked([&] { return find_schedule(function.scheduled()); }));
 }
 
-FoundParts better_nests(const KernelFunction &function) {
-  return parts_of(analyse_unlocked([&] { return find_better_nests(function.scheduled()); }));
+FoundParts better_nests(const KernelFunction &function, std::uint64_t operations) {
+  return parts_of(analyse_unlocked([&] {
+    std::optional<OperationLimit> limit;
+    if (operations > 0) {
+      limit.emplace(operations);
+    }
+    return find_better_nests(function.scheduled());
+  }));
 }
 
 FoundParts gpu_nests(const KernelFunction &function) {
@@ -77,9 +86,10 @@ void bind_automatic(py::module_ &module) {
   module.def("found_schedule", &found_schedule, py::arg("function"),
              "What the planner finds for a function: the commands that stay, its own, and its "
              "decisions.");
-  module.def("better_nests", &better_nests, py::arg("function"),
+  module.def("better_nests", &better_nests, py::arg("function"), py::arg("operations") = 0,
              "What the planner finds within the order that a function has: the commands that it "
-             "has, the planner's behind them, and its decisions.");
+             "has, the planner's behind them, and its decisions; within so many operations on "
+             "integer sets in all, unless they are 0.");
   module.def(
       "gpu_nests", &gpu_nests, py::arg("function"),
       "The same as kernels for a GPU: its commands replace the order that the function has.");

@@ -288,6 +288,14 @@ bool ExpressionTranslator::always_readable(const ExprPtr &expr) {
   return answer;
 }
 
+bool ExpressionTranslator::is_at_hand(const ExprPtr &expr) {
+  if (always_readable(expr) || frame_.done.contains(expr.get())) {
+    return true;
+  }
+  const bool is_sum = expr->kind == ExprKind::Binary && tree_size_of(expr) <= 16;
+  return is_sum && is_at_hand(expr->operands[0]) && is_at_hand(expr->operands[1]);
+}
+
 StmtPtr ExpressionTranslator::scoped(const std::function<void()> &body) {
   std::vector<StmtPtr> outer = std::exchange(frame_.statements, {});
   auto done = frame_.done;
@@ -364,7 +372,7 @@ ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
   const ValuePtr condition = translate(undecided);
   const ExprPtr &then = expr.operands[1];
   const ExprPtr &otherwise = expr.operands[2];
-  if (always_readable(then) && always_readable(otherwise)) {
+  if (is_at_hand(then) && is_at_hand(otherwise)) {
     const ValuePtr a = translate(then);
     return select_value(condition, a, translate(otherwise));
   }

@@ -164,6 +164,8 @@ private:
   ExprPtr undecided_part(const ExprPtr &condition);
   bool is_affine(const ExprPtr &expr) const;
   bool always_readable(const ExprPtr &expr);
+  /// Can it be computed without statements, because that is so anywhere or what it reads was read?
+  bool is_at_hand(const ExprPtr &expr);
   bool always_in_bounds(const Expr &access) const;
   /// See joined_read; null where each read is looked at.
   const Expr *joined(const Expr &choice) const;

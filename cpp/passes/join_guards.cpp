@@ -31,10 +31,22 @@ Tests tests_of(const StmtPtr &statement) {
   return result;
 }
 
+/// Do two tests ask the same? a <= b is b >= a.
+bool is_same_test(const ValuePtr &a, const ValuePtr &b) {
+  if (same_value(a, b)) {
+    return true;
+  }
+  const auto *one = as<Binary>(a);
+  const auto *other = as<Binary>(b);
+  return one != nullptr && other != nullptr && is_comparison(one->op) &&
+         mirrored(one->op) == other->op && same_value(one->left(), other->right()) &&
+         same_value(one->right(), other->left());
+}
+
 bool asks(const Tests &tests, const ValuePtr &wanted) {
   return std::any_of(tests.levels.begin(), tests.levels.end(), [&](const Conjuncts &level) {
     return std::any_of(level.begin(), level.end(),
-                       [&](const ValuePtr &test) { return same_value(test, wanted); });
+                       [&](const ValuePtr &test) { return is_same_test(test, wanted); });
   });
 }
 
@@ -101,7 +113,7 @@ StmtPtr without(const Tests &tests, const Conjuncts &known) {
     ValuePtr rest = boolean(true);
     for (const ValuePtr &test : *level) {
       const bool holds = std::any_of(known.begin(), known.end(), [&](const ValuePtr &other) {
-        return same_value(test, other);
+        return is_same_test(test, other);
       });
       rest = holds ? rest : both(rest, test);
     }
@@ -110,10 +122,33 @@ StmtPtr without(const Tests &tests, const Conjuncts &known) {
   return result;
 }
 
+/// Can it be computed wherever nothing is known? An element may not be there.
+bool reads_scalars_only(const ValuePtr &test) {
+  bool only = true;
+  visit_value(test, [&](const Value &value) {
+    const auto *load = as<Load>(value);
+    only = only && (load == nullptr || load->subscripts().empty());
+  });
+  return only;
+}
+
+/// Of tests that are asked in this order, those that another child asks as well, of what did not
+/// change: nothing is evaluated that was not before.
+Conjuncts common(const Conjuncts &tests, const Tests &child, const Changes &changes) {
+  Conjuncts kept;
+  for (const ValuePtr &test : tests) {
+    const bool is_first = kept.size() == static_cast<size_t>(&test - tests.data());
+    if (asks(child, test) && changes.leave(test) && (is_first || reads_scalars_only(test))) {
+      kept.push_back(test);
+    }
+  }
+  return kept;
+}
+
 /// The children from a first one on which stand under the same tests.
 struct Run {
   size_t children = 1;
-  Conjuncts tests; ///< those that the first child asks first
+  Conjuncts tests; ///< of those that the first child asks first
 };
 
 Run run_from(const std::vector<Tests> &children, const std::vector<StmtPtr> &statements,
@@ -126,15 +161,12 @@ Run run_from(const std::vector<Tests> &children, const std::vector<StmtPtr> &sta
   Changes changes;
   bool known = changes.add(statements[first]);
   for (size_t next = first + 1; known && next < children.size(); ++next) {
-    // The first child asks them anyway: nothing is evaluated that was not before.
-    const auto end = std::find_if(run.tests.begin(), run.tests.end(), [&](const ValuePtr &test) {
-      return !asks(children[next], test) || !changes.leave(test);
-    });
-    const bool reads_data = std::any_of(run.tests.begin(), end,
+    const Conjuncts kept = common(run.tests, children[next], changes);
+    const bool reads_data = std::any_of(kept.begin(), kept.end(),
                                         [](const ValuePtr &test) { return !is_index_test(test); });
     known = reads_data && changes.add(statements[next]);
     if (known) {
-      run.tests.erase(end, run.tests.end());
+      run.tests = kept;
       run.children = next - first + 1;
     }
   }

@@ -53,7 +53,7 @@ public:
                 Numbers &numbers, std::set<std::int64_t> &data)
       : GuardedLoop(loop, around, changed), numbers_(numbers), data_(data) {}
 
-  /// Null when no data bounds the loop.
+  /// Null when no data bounds the loop, and no test leaves one iteration of it.
   StmtPtr tighten() {
     open(true);
     return by_data_ ? rebuild() : nullptr;
@@ -165,7 +165,7 @@ private:
     const bool bare = factor == 1 && rest.is_constant() && rest.constant == 0 && !negated;
     const bool arithmetic = !bare || op == Op::Le || op == Op::Gt;
     const std::string name = op == Op::Eq ? loop_.name : is_lower ? "start" : "stop";
-    by_data_ = by_data_ || is_data(test);
+    by_data_ = by_data_ || op == Op::Eq || is_data(test);
     const ValuePtr right = as_index(other, arithmetic, name, layer);
     // factor * variable `op` bound
     const ValuePtr offset = value_of(rest);
@@ -207,7 +207,7 @@ private:
   Numbers &numbers_;
   std::set<std::int64_t> &data_; ///< variables that hold data
   ValuePtr only_;        ///< the one value with which the body runs, where a test is an equality
-  bool by_data_ = false; ///< is one of the new bounds data?
+  bool by_data_ = false; ///< is one of the new bounds data, or all of them one value?
 };
 
 } // namespace

@@ -6,8 +6,8 @@
 namespace tilewright {
 
 /// A loop whose body runs only where data says so, by comparisons that are linear in the loop's
-/// variable, gets these as its bounds; an equality makes it one iteration. The data are read once,
-/// where the loop has an iteration at all.
+/// variable, gets these as its bounds; an equality, of data or of indices, makes it one iteration.
+/// The data are read once, where the loop has an iteration at all.
 ///     for p in range(0, K): if row[i] <= p and p < row[i + 1]: S
 /// becomes
 ///     if 0 < K: start = row[i]; stop = row[i + 1]; for p in range(max(0, start), min(K, stop)): S

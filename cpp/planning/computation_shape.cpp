@@ -241,13 +241,11 @@ void Shape::note_chosen(const ExprPtr &condition) {
       while (left->kind == ExprKind::Cast) {
         left = left->operands[0];
       }
-      bool reads = false;
       bool is_apart = left->kind == ExprKind::Iterator;
       visit(part->operands[1 - side], [&](const ExprPtr &node) {
-        reads = reads || node->kind == ExprKind::Access;
         is_apart = is_apart && !(node->kind == ExprKind::Iterator && node->name == left->name);
       });
-      if (reads && is_apart) {
+      if (is_apart) {
         chosen_.insert(left->name);
       }
     }

@@ -612,7 +612,7 @@ def found_schedule(
     function: Function,
 ) -> tuple[list[_Command], list[_Command], list[tuple[str, str]]]: ...
 def better_nests(
-    function: Function,
+    function: Function, operations: int = 0
 ) -> tuple[list[_Command], list[_Command], list[tuple[str, str]]]: ...
 def gpu_nests(
     function: Function,

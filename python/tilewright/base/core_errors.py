@@ -24,6 +24,7 @@ from .errors import (
     TilewrightError,
 )
 from .source import SourceLocation
+from .written import as_written
 
 __all__ = ["make_error"]
 
@@ -57,4 +58,6 @@ def make_error(
     location = None if where is None else SourceLocation(*where)
     if kind == "device" and "out_of_memory" in details:
         kind = "device_memory"
+    if kind == "index":
+        message, details = as_written(message, where, details)
     return _CLASSES.get(kind, InternalError)(message, location, details)

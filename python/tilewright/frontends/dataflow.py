@@ -8,24 +8,25 @@ program's own order is the schedule to start from, which the checker of every sc
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
-
-import numpy as np
+import re
+from typing import Any
 
 import tilewright as tw
 
 from .. import _core
 from ..base.source import located_at
-from . import in_place, tree
-from .affine import Affine, Scope, affine_of
+from . import tree
+from .affine import Affine, affine_of
 from .any_order import is_free
 from .blocks import Blocks
 from .call_sites import with_calls_everywhere
+from .chosen import is_counted, note_element
 from .control import without_jumps
 from .fills import half_written, with_fills
 from .inside import stay_inside
 from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
 from .observers import without_old_values
+from .placing import Placing, no_read
 from .refusals import line_of, refuse
 from .scan import BoundsOfData, plain, scan
 from .scanned import Scanned, ScannedBlock, ScannedStatement
@@ -126,23 +127,51 @@ def _function_of(
         scanned = scan_again(straight, flags)
         memory = memory_of(scanned)
     again = _read_by_data(scanned, memory)
-    maker = _Maker(scanned, memory, flags, keeps_order)
     try:
-        return maker.function(program, options)
-    except _NOT_LEGAL as error:
-        if not again:
-            maker.refuse_order(program, error)
+        return _made(scanned, memory, flags, keeps_order, program, options, bool(again))
+    except _NOT_LEGAL:
+        pass
     # What data choose among may be written by several statements, some of them not yet: with a
     # version of all elements from each, there is one to read.
     straight, labels = with_snapshots(straight, again)
     scanned = scan_again(straight, flags, again, labels)
-    maker = _Maker(scanned, memory_of(scanned), flags, keeps_order)
-    try:
-        return maker.function(program, options)
-    except _NOT_LEGAL as error:
-        maker.refuse_order(program, error)
+    return _made(scanned, memory_of(scanned), flags, keeps_order, program, options, False)
 
 
+def _made(
+    scanned: Scanned,
+    memory: Memory,
+    flags: frozenset[str],
+    keeps_order: bool,
+    program: tree.Program,
+    options: dict[str, Any],
+    may_be_illegal: bool,
+) -> TranslatedFunction:
+    """The function. What `may_be_illegal` is refused, if it is, as an error of the schedule.
+
+    Statements under conditions of data run where these hold, unless those who read their values do not
+    visibly stand under them as well.
+    """
+    always: frozenset[str] = frozenset()
+    for attempt in range(_MOST_ATTEMPTS):
+        last = attempt == _MOST_ATTEMPTS - 1
+        maker = _Maker(scanned, memory, flags, keeps_order, None if last else always)
+        try:
+            return maker.function(program, options)
+        except tw.DeclarationError as error:
+            # That who reads it stands under its conditions was seen here, and is not seen there.
+            found = re.search(r"an element of (\S+) exists only where", error.message)
+            if last or found is None:
+                raise
+            always |= {found[1]}
+        except _NOT_LEGAL as error:
+            if may_be_illegal:
+                raise
+            maker.refuse_order(program, error)
+    raise AssertionError
+
+
+_MOST_ATTEMPTS = 6
 _NOT_LEGAL = (tw.IllegalScheduleError, tw.SelfDependenceError)
 
 
@@ -177,30 +206,35 @@ def _read_by_data(scanned: Scanned, memory: Memory) -> frozenset[str]:
 _FEW = 2
 
 
-class _Maker:
+class _Maker(Placing):
     """Makes Layer I of scanned statements and their dataflow."""
 
     def __init__(
-        self, scanned: Scanned, memory: Memory, flags: frozenset[str], keeps_order: bool
+        self,
+        scanned: Scanned,
+        memory: Memory,
+        flags: frozenset[str],
+        keeps_order: bool,
+        always: frozenset[str] | None,
     ) -> None:
+        super().__init__(scanned, memory, not keeps_order and is_free(scanned, memory))
         self.flags = flags
         self.keeps_order = keeps_order
-        self.is_free = not keeps_order and is_free(scanned, memory)
-        self.scanned = scanned
         self.asks_range = False  # whether all sources at subscripts of data have conditions
-        self.is_ordered = False  # whether the function has the program's order
-        self.memory = memory
-        self.program = scanned.program
-        self.arrays = self.program.arrays
-        self.context = [text for text, _ in scanned.context]
-        context = " and ".join(f"({text})" for text in self.context)
-        names = list(scanned.parameters.values())
-        made = tw.params(" ".join(names), context or None, minimum=None) if names else ()
-        self.parameters = dict(zip(names, made, strict=True))
         self.inputs: dict[str, tw.Input] = {}
-        self.computations: dict[str, tw.Computation] = {}
-        self.scope = Scope(scanned.parameters, {})
         self.without_old = without_old_values(scanned, memory)
+        kept = self.without_old if always is None else self.kept_by_others() | always
+        self.are_kept = kept  # statements with a value where their conditions do not hold, too
+
+    def kept_by_others(self) -> frozenset[str]:
+        """The statements whose values others keep where their own conditions do not hold."""
+        kept: set[str] = set()
+        for one in self.scanned.statements:
+            if one.guards and one.name not in self.without_old:
+                place = ", ".join(str(subscript) for subscript in one.subscripts)
+                reference = self.memory.references[one.name][one.target.array, place]
+                kept |= {source.name for source in self.memory.sources(reference, one.name)}
+        return frozenset(kept)
 
     def function(self, source: tree.Program, options: dict[str, Any]) -> TranslatedFunction:
         for name in self.arrays:
@@ -228,7 +262,7 @@ class _Maker:
             )
         arguments = [self.inputs[name] for name in self.program.arguments if name in self.inputs]
         with located_at(line_of(self.program.location)):
-            translate = Translator(self.variables(self.scope), _no_read, self.scope)
+            translate = Translator(self.variables(self.scope), no_read, self.scope)
             made = tw.function(
                 self.program.name,
                 outputs=outputs,
@@ -251,16 +285,6 @@ class _Maker:
 
     # ---- Layer I ----
 
-    def extents(self, array: tree.Array) -> list[Any]:
-        translate = Translator(self.variables(self.scope), _no_read)
-        return [translate(extent) for extent in array.shape]
-
-    def variables(self, scope: Scope) -> dict[str, tw.Expression]:
-        return {
-            name: self.parameters[own] if own in self.parameters else tw.iter(own)
-            for name, own in scope.variables.items()
-        }
-
     def declare_input(self, name: str) -> None:
         array = self.arrays[name]
         with located_at(line_of(array.location)):
@@ -272,9 +296,6 @@ class _Maker:
             self.computations[one.name] = tw.computation(
                 self.listed(domain), None, dtype=self.arrays[one.target.array].dtype
             )
-
-    def listed(self, text: str) -> str:
-        return f"[{', '.join(self.parameters)}] -> {text}"
 
     def define(self, one: ScannedStatement) -> None:
         def read(what: tree.Read) -> tw.Expression:
@@ -310,19 +331,23 @@ class _Maker:
 
     def guarded(self, one: ScannedStatement, value: tw.Expression, read: Any) -> tw.Expression:
         """The value where the guards hold, and what was there where they do not."""
-        if one.name in self.without_old:
-            # A loop that is not come to is left before it begins.
-            is_reset = one.target.array in self.flags and isinstance(one.value, tree.Literal)
-            old = (
-                ~_zero(self.arrays[one.target.array])
-                if is_reset
-                else _zero(self.arrays[one.target.array])
-            )
-        else:
+        conditions = []
+        for guard in one.guards:
+            translate = Translator(self.variables(guard.scope), read, guard.scope)
+            condition = translate.condition(guard.condition)
+            conditions.append(condition if guard.holds else ~condition)
+        # A loop that is not come to is left before it begins.
+        is_reset = one.target.array in self.flags and isinstance(one.value, tree.Literal)
+        if one.name not in self.without_old:
             old = self.before(one)
-        for guard in reversed(one.guards):
-            condition = Translator(self.variables(guard.scope), read, guard.scope)(guard.condition)
-            value = tw.select(condition if guard.holds else ~condition, value, old)
+        elif is_reset or one.name in self.are_kept:
+            zero = _zero(self.arrays[one.target.array])
+            old = ~zero if is_reset else zero
+        else:
+            handles = [condition._handle for condition in conditions]
+            return tw.Expression(_core.where_exists(handles, value._handle))
+        for condition in reversed(conditions):
+            value = tw.select(condition, value, old)
         return value
 
     def before(self, one: ScannedStatement) -> tw.Expression:
@@ -368,10 +393,12 @@ class _Maker:
     ) -> tw.Expression:
         """A read at a subscript that data decide about."""
         computed = self.memory.computed[one.name][plain(what)]
-        values = {
-            name: tw.cast(translate(what.subscripts[axis]), tw.int64)._handle
-            for axis, name in computed.elements.items()
-        }
+        values = {}
+        for axis, name in computed.elements.items():
+            subscript = tw.cast(translate(what.subscripts[axis]), tw.int64)
+            counts = is_counted(what.subscripts[axis])
+            note_element(one.location.line, what.location, subscript, counts)
+            values[name] = subscript._handle
         found = self.sources(what.array, computed.reference, one.name, values)
         if self.asks_range:  # an array of no elements has none to read, whatever data say
             array = self.arrays[what.array]
@@ -402,7 +429,8 @@ class _Maker:
         # whatever the checker makes of many negations.
         found.sort(key=lambda one: (one.kind == "initial", len(one.readers)))
         value: tw.Expression | None = None
-        if ((values and self.asks_range) or len(found) > _FEW) and found[-1].kind != "initial":
+        is_many = len(found) > _FEW and not values
+        if ((values and self.asks_range) or is_many) and found[-1].kind != "initial":
             value = _zero(self.arrays[array])
         for source in reversed(found):
             here = self.element(source, self.arrays[array])
@@ -452,142 +480,7 @@ class _Maker:
         self.computations[name] = view
         return view
 
-    # ---- the schedule ----
-
-    def refuse_order(self, program: tree.Program, error: tw.TilewrightError) -> NoReturn:
-        """The program's own order is right; what is known of its data does not show it.
-
-        What somebody asked for beyond that order, such as `prange`, is refused as a schedule.
-        """
-        if self.is_ordered:
-            raise error
-        message = str(error).splitlines()[0]
-        reason = message.rpartition("cannot be shown to be legal: ")[2] or message
-        refuse(
-            program.location,
-            f"the dataflow of {program.name} is not exact enough to run it in place, because "
-            f"{reason}",
-            "copy the array that is read at subscripts of data before it is changed, or promise "
-            "with an assumption what these subscripts are",
-        )
-
-    def schedule(self, made: tw.Function) -> None:
-        """Sets the program's order, and stores everything in the program's arrays.
-
-        Of one that needs no order, what its arrays hold at the end is stored in them if it can be.
-        """
-        there = made.computations
-        if self.is_free:
-            places = {
-                array: [
-                    (one.name, self.place(one))
-                    for one in self.scanned.statements
-                    if one.name in there and one.target.array == array
-                ]
-                + [(name, self.place_of_result(array, name))]
-                for array, name in self.memory.results.items()
-            }
-            in_place.any_order(made, places)
-            return
-        made_by = {name: block.name for block in self.scanned.blocks for name, _ in block.writes}
-        timed = dict.fromkeys(made_by.get(name, name) for name in there)
-        times = "; ".join(self.memory.times[name] for name in timed)
-        with made.transaction():
-            made.set_schedule(self.listed(f"{{ {times} }}"))
-            for one in self.scanned.statements:
-                if one.name in there:
-                    self.store(made, one)
-            for block in self.scanned.blocks:
-                for name, array in block.writes:
-                    if name in there:
-                        axes = [f"{name}_{axis}" for axis in range(len(self.arrays[array].shape))]
-                        self.store_again(made, name, self.arrays[array], axes)
-                for name, array, _ in block.reads:
-                    if name in there:
-                        own = self.computations[name].iterators[len(block.iterators) :]
-                        axes = [iterator.name for iterator in own]
-                        self.store_again(made, name, self.arrays[array], axes)
-            for array, name in self.memory.results.items():
-                made[name].store_in(self.place_of_result(array, name))
-        self.is_ordered = True
-        for loop, name, statements in self.scanned.loops:
-            inside = [statement for statement in statements if statement in there]
-            if inside and loop.independent is not None:
-                self.promise(made, loop, name, inside)
-            if inside and loop.parallel:
-                with located_at(line_of(loop.location)):
-                    self.parallelize(made, loop, name, inside)
-
-    def promise(self, made: tw.Function, loop: tree.For, name: str, inside: list[str]) -> None:
-        """Takes the person's word that iterations are independent, where data could say otherwise."""
-        arrays = {one.name: one.target.array for one in self.scanned.statements}
-        meant = [one for one in inside if not loop.independent or arrays[one] in loop.independent]
-        if meant:
-            with located_at(line_of(loop.location)):
-                made[meant[0]].independent(name, *meant[1:])
-
-    def parallelize(self, made: tw.Function, loop: tree.For, name: str, inside: list[str]) -> None:
-        """Runs a loop in parallel, with what is local to an iteration private to it."""
-        arrays = {one.name: one.target.array for one in self.scanned.statements}
-        outside = {array for one, array in arrays.items() if one not in inside}
-        for statement in self.scanned.statements:
-            if statement.name not in inside:
-                conditions = (guard.condition for guard in statement.guards)
-                for part in (statement.value, *conditions):
-                    outside.update(read.array for read in tree.reads_of(part))
-        own = [
-            one for one in inside if self.arrays[arrays[one]].local and arrays[one] not in outside
-        ]
-        endless = set(self.program.parameters) - set(self.program.arguments)
-        with made.transaction():
-            for one in own:
-                if endless:
-                    self.expand(made, loop, name, one)
-                else:
-                    made[one].private(name)
-            for one in inside:
-                made[one].parallelize(name)
-
-    def expand(self, made: tw.Function, loop: tree.For, name: str, one: str) -> None:
-        """A place for each iteration: what `private` gives is as long as the loops inside are."""
-        statement = next(each for each in self.scanned.statements if each.name == one)
-        array = self.arrays[statement.target.array]
-        start, stop = (affine_of(bound, self.scope) for bound in (loop.start, loop.stop))
-        if start is None or stop is None or loop.step < 0:
-            refuse(loop.location, "a parallel loop with a while loop inside must be the outermost")
-        count = tree.Operation("-", (loop.stop, loop.start), np.dtype(np.int64), loop.location)
-        translate = Translator(self.variables(self.scope), _no_read)
-        place = [f"{name} - ({start})", *(str(subscript) for subscript in statement.subscripts)]
-        shown = f"{self.scanned.names[array.name]}_of_{name}"
-        buffer = tw.Buffer(shown, [translate(count), *self.extents(array)])
-        made[one].store_in(buffer, place)
-
-    def place(self, one: ScannedStatement) -> str:
-        """Where a statement writes, as text."""
-        subscripts = [str(subscript) for subscript in one.subscripts]
-        return tuple_text(self.scanned.names[one.target.array], subscripts)
-
-    def place_of_result(self, array: str, name: str) -> str:
-        elements = box_text(self.arrays[array], {}, self.scope, name)[1]
-        return tuple_text(self.scanned.names[array], elements)
-
-    def store_again(self, made: tw.Function, name: str, array: tree.Array, axes: list[str]) -> None:
-        """What a call takes or makes: each time in the same place."""
-        made[name].store_in(tw.Buffer(f"{name}_whole", self.extents(array)), axes)
-
-    def store(self, made: tw.Function, one: ScannedStatement) -> None:
-        array = self.arrays[one.target.array]
-        if array.local:
-            buffer = tw.Buffer(self.scanned.names[array.name], self.extents(array))
-            made[one.name].store_in(buffer, [str(subscript) for subscript in one.subscripts])
-        else:
-            made[one.name].store_in(self.place(one))
-
 
 def _zero(array: tree.Array) -> tw.Expression:
     """What stands for a value that nobody gave."""
     return tw.Expression(_core.constant(0, tw.as_dtype(array.dtype).name))
-
-
-def _no_read(read: tree.Read) -> tw.Expression:
-    refuse(read.location, f"{read.array} is read where only parameters have a value")

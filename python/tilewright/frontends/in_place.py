@@ -57,6 +57,14 @@ def any_order(
     return function.schedule
 
 
+MOST_OPERATIONS = 16_000_000
+"""On integer sets, for the loops that a program is given before its first call: some seconds."""
+
+_TOO_LONG = (
+    "better nests take too long to be found before the first call; auto_schedule() finds them"
+)
+
+
 def auto_schedule(
     function: tw.Function,
     program_order: tw.Schedule,
@@ -76,7 +84,7 @@ def auto_schedule(
         in_time: whether tiles in time are looked for, which takes as long as all else.
     """
     order = tw.Schedule([*_core.facts(function), *program_order.commands])
-    what = "in place" if in_time else "nests"
+    what = "in place" if in_time else f"nests within {MOST_OPERATIONS}"
     key = f"{what}\n{_core.automatic_key(function)}\n{order.commands}"
     known = load_found(key)
     if known is None or not _takes(function, known.schedule):
@@ -121,7 +129,12 @@ def _found(
         return tiles
     if in_time:
         order.apply_to(function)
-    kept, commands, decisions = _core.better_nests(function)
+    try:
+        kept, commands, decisions = _core.better_nests(function, 0 if in_time else MOST_OPERATIONS)
+    except tw.AnalysisLimitError:
+        if in_time:
+            raise
+        kept, commands, decisions = [], [], [("", _TOO_LONG)]
     found = [*kept, ("", "transaction", commands)] if commands else order.commands
     nests = tw.Schedule(found, decisions)
     best = nests

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import tree
 
-__all__ = ["Test", "bounds", "goes_on", "leaving_unless", "reaches"]
+__all__ = ["Test", "all_of", "bounds", "goes_on", "leaving_unless", "reaches"]
 
 _BOOL = np.dtype(np.bool_)
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
@@ -27,31 +27,31 @@ def goes_on(loop: tree.While) -> tuple[list[Test], tuple[tree.Statement, ...]]:
     """The tests that must all hold for an iteration to run, in the order in which they are asked, and
     what it runs then. No test, if the loop does something else first."""
     if not isinstance(loop.condition, tree.Literal):
-        return list(_all_of(loop.condition, True)), loop.body
+        return list(all_of(loop.condition, True)), loop.body
     match loop.body:
         case (tree.If() as first, *rest) if (
             loop.condition.value and not first.otherwise and isinstance(first.body[0], tree.Break)
         ):
-            return list(_all_of(first.condition, False)), tuple(rest)
+            return list(all_of(first.condition, False)), tuple(rest)
     return [], loop.body
 
 
-def _all_of(expression: tree.Expression, holds: bool) -> Iterator[Test]:
+def all_of(expression: tree.Expression, holds: bool) -> Iterator[Test]:
     """The tests that together say that an expression holds, or does not: `&&`, or `||` that fails."""
     match expression:
         case tree.Operation() if expression.name == "~":
-            yield from _all_of(expression.operands[0], not holds)
+            yield from all_of(expression.operands[0], not holds)
         case tree.Operation() if (
             expression.name == ("&" if holds else "|") and expression.dtype == _BOOL
         ):
             for each in expression.operands:
-                yield from _all_of(each, holds)
+                yield from all_of(each, holds)
         case tree.Select(if_false=tree.Literal(value=False)) if holds:
-            yield from _all_of(expression.condition, True)
-            yield from _all_of(expression.if_true, True)
+            yield from all_of(expression.condition, True)
+            yield from all_of(expression.if_true, True)
         case tree.Select(if_true=tree.Literal(value=True)) if not holds:
-            yield from _all_of(expression.condition, False)
-            yield from _all_of(expression.if_false, False)
+            yield from all_of(expression.condition, False)
+            yield from all_of(expression.if_false, False)
         case _:
             yield Test(expression, holds)
 

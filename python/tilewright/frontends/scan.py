@@ -15,11 +15,10 @@ from itertools import count
 
 import numpy as np
 
-import tilewright as tw
-
 from ..sets.values import Set
 from . import tree
 from .affine import Affine, Scope, affine_of, compared, condition_of, divided, remainder
+from .chosen import Chosen, FromEnd, as_index, is_counted
 from .conditions import parsed_condition
 from .names import Names
 from .refusals import refuse
@@ -73,8 +72,9 @@ def scan(
         flags: the truth values that jumps became.
         whole: the arrays of which each statement makes a version of all elements.
         since: for some of them, the label of the first statement behind which they do.
-        checks: whether it is an error to write to an element that an array does not have; else that
-            has no meaning, and nothing is written.
+        checks: whether subscripts that data decide about count from the end below 0, and it is an error
+            to write to an element that an array does not have; else that has no meaning, and nothing
+            is written.
 
     Raises:
         TranslationError: for what cannot be translated, with its place.
@@ -115,23 +115,6 @@ def _simplify_context(result: Scanned) -> None:
     result.context[:] = [*others, (found[1].strip(), whole)]
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """A subscript that chooses the element to be written, which the array must have."""
-
-    array: str
-    axis: int
-    location: tree.Location
-
-    def asked(self, subscript: tree.Expression, extent: tree.Expression) -> tree.Expression:
-        """The subscript, or an error when the statement runs."""
-        given = (_as_index(subscript), _as_index(extent))
-        return tree.Call(self, given, INDEX, self.location)
-
-    def __call__(self, subscript: tw.Expression, extent: tw.Expression) -> tw.Expression:
-        return tw.checked(subscript, extent, array=self.array, axis=self.axis)
-
-
 class _Scanner:
     def __init__(
         self,
@@ -142,6 +125,7 @@ class _Scanner:
         checks: bool,
     ) -> None:
         self.checks = checks
+        self.from_end = FromEnd(result.program) if checks else None
         self.result = result
         self.flags = flags
         self.whole = set(whole) - set(since)
@@ -188,6 +172,11 @@ class _Scanner:
 
     def assign(self, statement: tree.Assign, place: _Place) -> None:
         scope = self.scope(place)
+        if self.from_end is not None:
+            target = self.from_end(statement.target, scope)
+            assert isinstance(target, tree.Read)
+            value = self.from_end(statement.value, scope)
+            statement = replace(statement, target=target, value=value)
         subscripts = [affine_of(subscript, scope) for subscript in statement.target.subscripts]
         terms: tuple[str, ...] = ()
         of_terms: tuple[str, ...] = ()
@@ -271,9 +260,10 @@ class _Scanner:
             extent = affine_of(array.shape[axis], Scope(self.result.parameters, {}))
             constraints.append(f"0 <= {name} < {extent}")
             elements[name] = text
-            asked[name] = _as_index(text)
+            asked[name] = as_index(text)
             if self.checks and subscript is None:  # affine ones are proved to be inside
-                chosen_by = _Chosen(target.array, axis, statement.location)
+                at, line = target.location, statement.location.line
+                chosen_by = Chosen(target.array, axis, at, line, is_counted(text))
                 asked[name] = chosen_by.asked(text, array.shape[axis])
         scope = Scope(variables, dict(self.known))
         for name, text in asked.items():
@@ -409,6 +399,8 @@ class _Scanner:
 
     def branch(self, branch: tree.If, place: _Place) -> None:
         scope = self.scope(place)
+        if self.from_end is not None:
+            branch = replace(branch, condition=self.from_end(branch.condition, scope))
         text = condition_of(branch.condition, scope)
         if text is not None:
             before = dict(self.known)
@@ -426,21 +418,25 @@ class _Scanner:
         parts = _conjuncts(branch.condition)
         affine = [part for part in parts if condition_of(part, scope) is not None]
         data = [part for part in parts if condition_of(part, scope) is None]
-        if affine and not branch.otherwise:
-            # What is affine is asked first, and bounds the domain: reading data changes nothing.
-            inner = tree.If(_all(data), branch.body, (), branch.location)
-            self.block((tree.If(_all(affine), (inner,), (), branch.location),), place)
+        if branch.otherwise or len(parts) < 2:
+            self.guarded(branch, place)
             return
-        self.guarded(branch, place)
+        # What is affine is asked first, and bounds the domain: reading data changes nothing.
+        body = branch.body
+        for part in reversed([*affine, *data]):
+            body = (tree.If(part, body, (), branch.location),)
+        self.block(body, place)
 
     def guarded(self, branch: tree.If, place: _Place) -> None:
         """A condition that data decide."""
         condition, scope = branch.condition, self.scope(place)
         read = {read.array for read in tree.reads_of(condition)}
         written = _written((branch,))
-        is_alone = not branch.otherwise and [
-            isinstance(one, tree.Assign) and not self.is_chosen(one.target, scope)
-            for one in branch.body
+        body = () if branch.otherwise else branch.body
+        while len(body) == 1 and isinstance(body[0], tree.If) and not body[0].otherwise:
+            body = body[0].body
+        is_alone = [
+            isinstance(one, tree.Assign) and not self.is_chosen(one.target, scope) for one in body
         ] == [True]
         if read & written - self.flags and not is_alone:
             condition = self.kept(condition, f"if_{branch.location.line}", branch, place)
@@ -511,10 +507,6 @@ def free_name(wanted: str, variables: Mapping[str, str]) -> str:
     return wanted
 
 
-def _as_index(expression: tree.Expression) -> tree.Expression:
-    return expression if expression.dtype == INDEX else tree.Convert(expression, INDEX)
-
-
 def plain(expression: tree.Expression) -> object:
     """The expression without the places where it stands, to be compared."""
     match expression:
@@ -579,14 +571,6 @@ def _written(statements: tuple[tree.Statement, ...]) -> set[str]:
             case tree.Kill():
                 found.add(statement.array)
     return found
-
-
-def _all(parts: list[tree.Expression]) -> tree.Expression:
-    """The conjunction of conditions."""
-    *first, condition = parts
-    for part in reversed(first):
-        condition = tree.Select(part, condition, tree.Literal(False, BOOL), BOOL)
-    return condition
 
 
 def _conjuncts(condition: tree.Expression) -> list[tree.Expression]:

@@ -179,7 +179,10 @@ class _Pass:
         before: list[tree.Statement] = []
         bounds = []
         for bound, what in ((one.start, "start"), (one.stop, "stop")):
-            if any(read.array in written for read in tree.reads_of(bound)):
+            if any(
+                read.array in written or any(map(_reads, read.subscripts))
+                for read in tree.reads_of(bound)
+            ):
                 first, bound = self.kept(bound, f"{one.label}_{what}", one.location)
                 before += first
             bounds.append(bound)
@@ -237,6 +240,10 @@ class _Pass:
         self.scalars[name] = tree.Array(name, value.dtype, (), location, local=True)
         read = tree.Read(name, (), value.dtype, location)
         return [tree.Assign(read, value, f"{name}_is", location)], read
+
+
+def _reads(expression: tree.Expression) -> bool:
+    return next(tree.reads_of(expression), None) is not None
 
 
 def _number(value: int) -> tree.Literal:

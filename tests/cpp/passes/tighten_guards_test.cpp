@@ -33,6 +33,30 @@ TEST_F(TightenGuards, AnEqualityIsOneIteration) {
                                                      "      Y[p] = i + 1\n");
 }
 
+TEST_F(TightenGuards, AnEqualityOfIndicesIsOneIteration) {
+  const auto body = if_then(binary_value(Op::Eq, p, add(i, integer(2))), y(p, add(i, integer(1))));
+  EXPECT_EQ(tightened(loop(i, n, loop(p, n, body))), "for i in range(0, N):\n"
+                                                     "  p = i + 2\n"
+                                                     "  if 0 <= p and p < N:\n"
+                                                     "    Y[p] = i + 1\n");
+}
+
+TEST_F(TightenGuards, StatementsThatAskTheSameInOtherWordsShareBounds) {
+  const ValuePtr at = integer(1);
+  const auto first = if_then(both(le(r(i), p), lt(p, r(add(i, at)))), y(p, i));
+  const auto second =
+      if_then(both(binary_value(Op::Ge, p, r(i)), binary_value(Op::Gt, r(add(i, at)), p)),
+              y(p, add(load(2, "Y", {Int64, 1}, {p}), p)));
+  EXPECT_EQ(tightened(loop(i, sub(n, at), loop(p, n, block({first, second})))),
+            "for i in range(0, N - 1):\n"
+            "  if 0 < N:\n"
+            "    start = int64(R[i])\n"
+            "    stop = int64(R[i + 1])\n"
+            "    for p in range(max(0, start), min(N, stop)):\n"
+            "      Y[p] = i\n"
+            "      Y[p] = Y[p] + p\n");
+}
+
 TEST_F(TightenGuards, TiledLoopsAreBothBounded) {
   const auto at = add(mul(integer(4), p), q);
   const auto tiles = floor_div(add(n, integer(3)), integer(4));

@@ -17,10 +17,14 @@ import tilewright as tw
 from ...base.errors import AnalysisLimitError, ArgumentError, SubscriptError
 from .. import tree
 from ..affine import Scope, affine_of, condition_of
+from ..loop_tests import all_of
 from ..refusals import line_of
 from .facts import region_of
 
 __all__ = ["Checks", "FactError", "OutsideError"]
+
+
+_JUMPS = (tree.Break, tree.Continue, tree.Return)
 
 
 class OutsideError(SubscriptError):
@@ -130,6 +134,9 @@ class Checks:
                 known = condition_of(statement.condition, self.scope(place))
                 if known is not None:
                     place = replace(place, constraints=(*place.constraints, known))
+            elif isinstance(statement, tree.If) and not statement.otherwise and statement.body:
+                if isinstance(statement.body[-1], _JUMPS):
+                    place = self.under(statement.condition, place, False)
 
     def scope(self, place: _Place) -> Scope:
         return Scope(place.variables, {})
@@ -177,11 +184,13 @@ class Checks:
         return _Place(variables, (*place.iterators, name), tuple(constraints))
 
     def under(self, condition: tree.Expression, place: _Place, holds: bool) -> _Place:
-        text = condition_of(condition, self.scope(place))
-        if text is None:
-            return place
-        text = text if holds else f"not ({text})"
-        return replace(place, constraints=(*place.constraints, f"({text})"))
+        """The place where a condition holds, or does not: what is affine of what that says."""
+        found = list(place.constraints)
+        for test in all_of(condition, holds):
+            text = condition_of(test.of, self.scope(place))
+            if text is not None:
+                found.append(f"({text})" if test.holds else f"(not ({text}))")
+        return replace(place, constraints=tuple(found))
 
     def expression(self, expression: tree.Expression, place: _Place) -> None:
         """The reads in an expression; of a choice, each under its condition."""

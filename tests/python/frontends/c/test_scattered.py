@@ -85,3 +85,16 @@ def test_rows_are_vectors() -> None:
     alone = tw.c.load(CASES["elements"][0], scop="function").f
     alone.auto_schedule()
     assert "data choose the element along x0 that an iteration writes" in str(alone.explain())
+
+
+def test_the_error_of_a_read_says_what_the_text_says() -> None:
+    m = tw.c.load(
+        """void g(int n, int m, const int p[n], const double x[m], double out[n]) {
+          for (int i = 0; i < n; i++)
+            out[i] = x[p[i]] + x[p[i] + 1];
+        }""",
+        scop="function",
+    )
+    with pytest.raises(tw.SubscriptError) as caught:
+        m.g(3, 4, np.array([0, 3, 1], np.int32), np.zeros(4), np.zeros(3))
+    assert "g: x[p[i] + 1]: subscript 4 is out of bounds for axis 0 of x" in str(caught.value)

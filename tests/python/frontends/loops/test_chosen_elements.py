@@ -70,13 +70,10 @@ def test_inside_and_outside(function: Callable[..., None]) -> None:
     both(function, 3, [0, 1, 2, 4], [1.0, 2.0, -3.0, 4.0])
 
 
-def test_below_zero_is_refused() -> None:
-    """What data decide about does not count from the end (docs/python-loops.md)."""
+def test_below_zero_counts_from_the_end() -> None:
     for function in (put, add, put_where):
-        with pytest.raises(
-            tw.SubscriptError, match=r"subscript -1 is out of bounds for axis 0 of A"
-        ):
-            tw.jit(function)(np.zeros(4), np.array([1, -1]), np.array([1.0, 2.0]))
+        both(function, 4, [1, -1, -4, 0], [1.0, 2.0, 3.0, -1.0])
+        both(function, 4, [1, -5, 2, 0], [1.0, 2.0, 3.0, -1.0])
 
 
 def test_where_a_statement_does_not_run_nothing_is_asked() -> None:

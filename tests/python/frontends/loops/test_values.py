@@ -21,6 +21,7 @@ from . import (
     random_functions,
     sliced_functions,
     textbook_functions,
+    user_functions,
     while_functions,
 )
 from .comparison import by_interpreter, by_kernel, by_python, same
@@ -28,7 +29,7 @@ from .comparison import by_interpreter, by_kernel, by_python, same
 # They enter their functions.
 assert npbench_functions and other_functions and form_functions and while_functions
 assert local_functions and gathering_functions and masked_functions and sliced_functions
-assert opaque_functions and array_functions and textbook_functions
+assert opaque_functions and array_functions and textbook_functions and user_functions
 
 
 @pytest.mark.parametrize("name", cases.CASES)

@@ -213,4 +213,5 @@ def cases(context: Context) -> Iterator[Case]:
     libraries = {compiler: _library(compiler) for compiler in ("g++", "clang++")}
     for size in (200,) if context.quick else (200, 1000, 2000):
         for program in PROGRAMS:
-            yield _case(program, size, context.threads, libraries)
+            if context.only in f"{program.make.__name__} {size}":
+                yield _case(program, size, context.threads, libraries)

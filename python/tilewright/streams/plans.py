@@ -148,7 +148,7 @@ def times_of(step: Step, begin: int, end: int) -> dict[str, int]:
         times[f"{name}_begin"], times[f"{name}_end"] = before[name], after[name]
     for name in step.first_times:
         times[f"{name}_first"] = max(before[name], min(0, after[name]))
-    return times
+    return {name: times[name] for name in step.kernel.parameters if name in times}
 
 
 def output_shapes(

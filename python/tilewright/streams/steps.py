@@ -10,7 +10,7 @@ computed from the same expression, whatever the cut, and nothing that is old is 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ from .declarations import declaration_number
 from .folding import Order, folded_streams, rescheduled, scheduled_with_rings
 from .opening import Opening, Tables
 from .repeating import Repeating, repeating
-from .timing import Edge, Streamed, Timing, streamed, timing_of
+from .timing import Streamed, Timing, streamed, timing_of
 
 __all__ = ["Program", "Step", "gather", "make_step"]
 
@@ -42,9 +42,6 @@ _MORE = 3
 
 _MORE_IN_TILES = (0, 2, 6, 14, 30, 62)
 """How many more rows are tried in an order that was given."""
-
-_ALONE = 4
-"""So many first rows of a folded stream have statements of their own."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +132,8 @@ class Step:
         types: of the elements of each stream.
         shapes: of a chunk of each stream, None for the time.
         own_times: the streams with parameters ``<name>_begin`` and ``<name>_end``.
-        first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning.
+        first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning. The
+            kernel has those of these parameters that it needs.
         repeats: when the program does the same again.
         opening: what is computed once, when a stream is opened; None for nothing.
         collected: a push computes whole multiples of so many ticks.
@@ -158,10 +156,21 @@ class Step:
 
 
 class _Times:
-    """The parameters that say from when to when a step computes, and what is known of them."""
+    """The parameters that say from when to when a step computes, and what is known of them.
 
-    def __init__(self, timing: Timing, outputs: list[str], sizes: Mapping[str, int]) -> None:
+    Args:
+        start: the tick at which every call begins, if that is known: then the end alone is a parameter.
+    """
+
+    def __init__(
+        self,
+        timing: Timing,
+        outputs: Sequence[str],
+        sizes: Mapping[str, int],
+        start: int | None = None,
+    ) -> None:
         self.timing = timing
+        self._starts = None if start is None else timing.counts(start)
         self.reference = timing.inputs[0]
         self.offsets = {
             name: 0 if name == self.reference else timing.offset(name, self.reference)
@@ -172,18 +181,18 @@ class _Times:
             for name, offset in self.offsets.items()
             if offset is None or name == self.reference
         )
-        begins = timing.counts(0)
+        begins = timing.counts(start or 0)
         self.first = tuple(name for name in outputs if begins[name] < 0)
-        names = [f"{name}_{end}" for name in self.own for end in ("begin", "end")]
+        ends = ("begin", "end") if start is None else ("end",)
+        names = [f"{name}_{end}" for name in self.own for end in ends]
         names += [f"{name}_first" for name in self.first] + list(sizes)
         known = [*self._known(), *(f"{name} = {value}" for name, value in sizes.items())]
-        self.declared = f"[{', '.join(names)}]"
-        self.constraint = f"{self.declared} -> {{ : {' and '.join(known)} }}"
+        self.constraint = f"[{', '.join(names)}] -> {{ : {' and '.join(known)} }}"
 
     def _known(self) -> list[str]:
-        known = [f"0 <= {self.reference}_begin"]
+        known = [f"0 <= {self.text(self.reference, 'begin')}"]
         for name in self.own:
-            known.append(f"{name}_begin <= {name}_end")
+            known.append(f"{self.text(name, 'begin')} <= {name}_end")
         for name in self.first:
             begin, end = (f"({self.text(name, which)})" for which in ("begin", "end"))
             first = f"{name}_first"
@@ -200,12 +209,16 @@ class _Times:
 
     def text(self, name: str, which: str) -> str:
         """When a stream begins or ends, as isl's text."""
+        if which == "begin" and self._starts is not None:
+            return str(self._starts[name])
         offset = self.offsets[name]
         if offset is None or name == self.reference:
             return f"{name}_{which}"
         return f"{int(self.timing.rates[name])} * {self.reference}_{which} + {offset}"
 
-    def value(self, name: str, which: str) -> Expression:
+    def value(self, name: str, which: str) -> Any:
+        if which == "begin" and self._starts is not None:
+            return self._starts[name]
         offset = self.offsets[name]
         if offset is None or name == self.reference:
             return Parameter(f"{name}_{which}", self.constraint)
@@ -215,7 +228,7 @@ class _Times:
     def first_text(self, name: str) -> str:
         return f"{name}_first" if name in self.first else self.text(name, "begin")
 
-    def first_output(self, name: str) -> Expression:
+    def first_output(self, name: str) -> Any:
         """The first element that is handed out: none comes before 0."""
         if name in self.first:
             return Parameter(f"{name}_first", self.constraint)
@@ -373,55 +386,18 @@ class _Maker:
         stream, line = self.streams[name], self.new[name]
         handles = {other: one.handle for other, one in self.streams.items()}
         lines = [(handles[other], self.lines[other]._handle) for other in self.lines]
-        direct = [(handles[other], self.new[other]._handle) for other in self.rings]
-        direct += [pair for pair in lines if pair[0].name not in self.rings]
-        lines, direct = lines + self.tables.pairs, direct + self.tables.pairs
-        own_domain = _core.IntegerSet(f"{line.domain}")
-        rest = own_domain.intersect(self._from(name, ">= 0"))
+        lines += self.tables.pairs
+        own_domain = rest = _core.IntegerSet(f"{line.domain}")
         for text, value in stream.handle.pieces:
             own = _core.IntegerSet(text).project_out_parameters(["forever"])
-            for late, looks_back in self._cuts(name):
-                now = own.intersect(own_domain).intersect(late)
-                if not now.is_empty():
-                    read = _core.with_producers(value, lines if looks_back else direct)
-                    _core.define_piece_isl(line._handle, now.text(), read, None)
+            now = own.intersect(own_domain)
+            if not now.is_empty():
+                read = _core.with_producers(value, lines)
+                _core.define_piece_isl(line._handle, now.text(), read, None)
             rest = rest.subtract(own)
         if not rest.is_empty():
             nothing = self.types[name].type(0).item()
             _core.define_piece_isl(line._handle, rest.coalesce().text(), nothing, None)
-
-    def _from(self, name: str, condition: str) -> _core.IntegerSet:
-        """Where the time minus the first new one meets a condition."""
-        handle = self.streams[name].handle
-        time = handle.iterators[self.streams[name].axis]
-        begin = self.times.text(name, "begin")
-        return _core.IntegerSet(
-            f"{{ {name}[{', '.join(handle.iterators)}] : {time} - ({begin}) {condition} }}"
-        )
-
-    def _cuts(self, name: str) -> list[tuple[_core.IntegerSet, bool]]:
-        """What is new, and whether it may read rows of a buffer that earlier calls have left. If few
-        elements do, each stands alone, so that it is known which of what it reads is such a row."""
-        back = max(
-            (self._back(edge) for edge in self.timing.edges if edge.reader == name), default=0
-        )
-        if back > _ALONE:
-            return [(self._between(name, 0, back), True), (self._from(name, f">= {back}"), False)]
-        alone = [(self._from(name, f"= {first}"), True) for first in range(back)]
-        return [*alone, (self._from(name, f">= {back}"), False)]
-
-    def _between(self, name: str, first: int, end: int) -> _core.IntegerSet:
-        return self._from(name, f">= {first}").intersect(self._from(name, f"< {end}"))
-
-    def _back(self, edge: Edge) -> int:
-        """How many of the first new elements of a reader need earlier rows of a buffer."""
-        if edge.producer not in self.rings:
-            return 0
-        ahead = max(
-            counts[edge.producer] - counts[edge.reader]
-            for counts in map(self.timing.counts, range(self.timing.period))
-        )
-        return max(0, ahead - edge.low)
 
     def make(self) -> Step:
         outputs = [output.name for output in self.program.outputs]
@@ -495,7 +471,7 @@ class _Maker:
                     kernel[new.name].store_in(memory[tuple(own)])
                     continue
                 kernel[new.name].set_access(
-                    f"{self.times.declared} -> {{ {new.name}[{', '.join(iterators)}] -> "
+                    f"[{', '.join(kernel.parameters)}] -> {{ {new.name}[{', '.join(iterators)}] -> "
                     f"{array}[{', '.join(places)}] }}"
                 )
 

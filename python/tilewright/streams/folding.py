@@ -13,7 +13,7 @@ import contextlib
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..base.errors import IllegalScheduleError, ScheduleError
@@ -22,7 +22,7 @@ from ..sets.values import Map
 from .model import Delays
 from .timing import Timing
 
-__all__ = ["Order", "folded_streams", "rescheduled", "scheduled_with_rings"]
+__all__ = ["Order", "folded_streams", "members_of", "rescheduled", "scheduled_with_rings"]
 
 _LANES = 8
 
@@ -68,7 +68,7 @@ def folded_streams(
     return tuple(found)
 
 
-def _members(timing: Timing, rings: Mapping[str, str]) -> list[str]:
+def members_of(timing: Timing, rings: Collection[str]) -> list[str]:
     """The streams in buffers and their readers, in an order in which they can be computed."""
     readers = {edge.reader for edge in timing.edges if edge.producer in rings}
     delays = Delays(timing)
@@ -95,7 +95,7 @@ def scheduled_with_rings(
         None if that is legal; else the stream whose buffer has too few rows, or "" if there is
         another reason.
     """
-    members = _members(timing, rings)
+    members = members_of(timing, rings)
     moved = [name for name in members if name not in rings or not _reads_itself(name, timing)]
     delays = Delays(timing)
     unit = delays.units[members[0]]
@@ -171,7 +171,7 @@ def rescheduled(
         order: when their elements are computed.
     """
     before = kernel.schedule
-    members = _members(timing, rings)
+    members = members_of(timing, rings)
     kept = [
         one
         for one in before.commands

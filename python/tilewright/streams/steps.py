@@ -9,8 +9,9 @@ computed from the same expression, whatever the cut, and nothing that is old is 
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +21,19 @@ from .. import _core
 from ..base.errors import DeclarationError
 from ..functions.declaration import function
 from ..functions.functions import Function
-from ..language.expressions import Expression, as_dtype, select
+from ..language.expressions import as_dtype, select
 from ..language.inputs import input as array_input
-from ..language.names import Iterator, Parameter
+from ..language.names import Iterator
 from ..schedule.buffers import Buffer
 from ..schedule.computations import Computation, computation, view
+from ..schedule.schedules import Schedule
 from .declarations import declaration_number
-from .folding import Order, folded_streams, rescheduled, scheduled_with_rings
+from .folding import Order, folded_streams, members_of, rescheduled, scheduled_with_rings
 from .opening import Opening, Tables
 from .repeating import Repeating, repeating
+from .steady import Steady, steady_start
+from .time_parameters import Times
+from .time_tiles import Grid, found_tiles, least_ticks, scheduled_in_tiles
 from .timing import Streamed, Timing, streamed, timing_of
 
 __all__ = ["Program", "Step", "gather", "make_step"]
@@ -138,6 +143,7 @@ class Step:
         opening: what is computed once, when a stream is opened; None for nothing.
         collected: a push computes whole multiples of so many ticks.
         ordered: whether rows in place are computed in an order that was given.
+        steady: the kernel of long pushes; None if there is none.
     """
 
     kernel: Function
@@ -153,86 +159,7 @@ class Step:
     opening: Opening | None = None
     collected: int = 1
     ordered: bool = False
-
-
-class _Times:
-    """The parameters that say from when to when a step computes, and what is known of them.
-
-    Args:
-        start: the tick at which every call begins, if that is known: then the end alone is a parameter.
-    """
-
-    def __init__(
-        self,
-        timing: Timing,
-        outputs: Sequence[str],
-        sizes: Mapping[str, int],
-        start: int | None = None,
-    ) -> None:
-        self.timing = timing
-        self._starts = None if start is None else timing.counts(start)
-        self.reference = timing.inputs[0]
-        self.offsets = {
-            name: 0 if name == self.reference else timing.offset(name, self.reference)
-            for name in timing.rates
-        }
-        self.own = tuple(
-            name
-            for name, offset in self.offsets.items()
-            if offset is None or name == self.reference
-        )
-        begins = timing.counts(start or 0)
-        self.first = tuple(name for name in outputs if begins[name] < 0)
-        ends = ("begin", "end") if start is None else ("end",)
-        names = [f"{name}_{end}" for name in self.own for end in ends]
-        names += [f"{name}_first" for name in self.first] + list(sizes)
-        known = [*self._known(), *(f"{name} = {value}" for name, value in sizes.items())]
-        self.constraint = f"[{', '.join(names)}] -> {{ : {' and '.join(known)} }}"
-
-    def _known(self) -> list[str]:
-        known = [f"0 <= {self.text(self.reference, 'begin')}"]
-        for name in self.own:
-            known.append(f"{self.text(name, 'begin')} <= {name}_end")
-        for name in self.first:
-            begin, end = (f"({self.text(name, which)})" for which in ("begin", "end"))
-            first = f"{name}_first"
-            known += [f"{begin} <= {first}", f"{first} <= {end}"]
-            known.append(f"({first} >= 0 or {first} = {end})")
-        for edge in self.timing.edges:
-            if edge.reader in self.own or edge.producer in self.own:
-                low, high = self.timing.bounds(edge)
-                for which in ("begin", "end"):
-                    reader = f"{edge.gain} * ({self.text(edge.reader, which)})"
-                    producer = f"{edge.step} * ({self.text(edge.producer, which)})"
-                    known.append(f"{low} <= {producer} - {reader} <= {high}")
-        return known
-
-    def text(self, name: str, which: str) -> str:
-        """When a stream begins or ends, as isl's text."""
-        if which == "begin" and self._starts is not None:
-            return str(self._starts[name])
-        offset = self.offsets[name]
-        if offset is None or name == self.reference:
-            return f"{name}_{which}"
-        return f"{int(self.timing.rates[name])} * {self.reference}_{which} + {offset}"
-
-    def value(self, name: str, which: str) -> Any:
-        if which == "begin" and self._starts is not None:
-            return self._starts[name]
-        offset = self.offsets[name]
-        if offset is None or name == self.reference:
-            return Parameter(f"{name}_{which}", self.constraint)
-        reference = Parameter(f"{self.reference}_{which}", self.constraint)
-        return int(self.timing.rates[name]) * reference + offset
-
-    def first_text(self, name: str) -> str:
-        return f"{name}_first" if name in self.first else self.text(name, "begin")
-
-    def first_output(self, name: str) -> Any:
-        """The first element that is handed out: none comes before 0."""
-        if name in self.first:
-            return Parameter(f"{name}_first", self.constraint)
-        return self.value(name, "begin")
+    steady: Steady | None = None
 
 
 def _box(stream: Streamed, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
@@ -262,7 +189,7 @@ class _Maker:
         self._check()
         self.timing = timing_of(self.streams, self.inputs, sizes, program.synchronise)
         outputs = [output.name for output in program.outputs]
-        self.times = _Times(self.timing, outputs, sizes)
+        self.times = Times(self.timing, outputs, sizes)
         self.boxes = {name: _box(one, sizes) for name, one in self.streams.items()}
         self.outputs = tuple(outputs)
         self.lines: dict[str, Computation] = {}
@@ -340,7 +267,7 @@ class _Maker:
         may_be = not self.timing.kept[name] and not (is_read and name in self.times.first)
         return name in self.outputs and may_be
 
-    def _first(self, name: str) -> Expression:
+    def _first(self, name: str) -> Any:
         """The first element that is computed."""
         if self._is_direct(name):
             return self.times.first_output(name)
@@ -408,6 +335,7 @@ class _Maker:
             kernel = _scheduled(self._kernel())
         self._store(kernel)
         lines = {name: line for name in self.streams if (line := self._line(name)) is not None}
+        repeats = repeating(self.streams, self.timing, self.sizes, self.rings)
         return Step(
             kernel,
             self.timing,
@@ -421,10 +349,53 @@ class _Maker:
             {name: tuple(self.shape(name, None)) for name in self.streams},
             self.times.own,
             self.times.first,
-            repeating(self.streams, self.timing, self.sizes, self.rings),
+            repeats,
             self.tables.opening,
             ordered=self.ordered,
+            steady=self._steady(kernel, repeats),
         )
+
+    def _steady(self, kernel: Function, repeats: Repeating) -> Steady | None:
+        start = steady_start(repeats)
+        if start is None or self.order is not None or not self.rings:
+            return None
+        least = least_ticks(self._grid(start))
+        if least is None:
+            return None
+        return Steady(lambda: self._steady_kernel(kernel.schedule, start), repeats, start, least)
+
+    def _grid(self, start: int) -> Grid:
+        return Grid(
+            tuple(members_of(self.timing, self.rings)),
+            self.rings,
+            self.streams,
+            self.boxes,
+            self.timing.counts(start),
+            {name: dtype.itemsize for name, dtype in self.types.items()},
+            self.sizes,
+        )
+
+    def _steady_kernel(self, schedule: Schedule, start: int) -> Function | None:
+        """The kernel whose calls begin at a known tick, in tiles of time.
+
+        Args:
+            schedule: of the kernel of all pushes.
+        """
+        tiles = found_tiles(grid := self._grid(start), self.timing)
+        if tiles is None:
+            return None
+        own = copy.copy(self)
+        own.times = Times(self.timing, self.outputs, self.sizes, start)
+        own._declared(self.rings)
+        kernel = own._kernel()
+        accesses = {name: own._access(name) for name in self.rings}
+        if not scheduled_in_tiles(kernel, grid, tiles, accesses, schedule, _THREADS):
+            return None
+        own._store(kernel)
+        kept = [name for name in self.streams if own._line(name) is not None]
+        arrays = {*self.inputs, *(f"{name}_line" for name in kept)}
+        arrays.update(f"{name}_ring" for name in self.rings)
+        return kernel if arrays <= set(kernel.inputs) else None
 
     def _is_safe(self) -> bool:
         """Whether no read may fail: a kernel that stops midway would leave rows half changed."""

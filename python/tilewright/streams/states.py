@@ -266,7 +266,7 @@ class Stream:
             raise ArgumentError(f"the stream of {name} is closed")
         if self._torn:
             raise ArgumentError(
-                f"a push of the stream of {name} was interrupted while it changed rows in place; "
+                f"a push of the stream of {name} was interrupted midway; "
                 f"reset() begins anew, and an earlier clone() goes on"
             )
 
@@ -317,8 +317,8 @@ class Stream:
                     self._run(plan, parts, tuple(pieces))
                     begun = True
         except BaseException as error:
-            if begun:
-                self._interrupted(error)
+            if begun and not isinstance(error, TilewrightError):
+                self._torn = True  # some of its elements are lost
             raise
         return results[0] if len(results) == 1 else results
 

@@ -13,6 +13,7 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from .steady import Steady, steady_start
 from .time_parameters import Times
 from .time_tiles import Grid, found_tiles, least_ticks, scheduled_in_tiles
 from .timing import Streamed, Timing, streamed, timing_of
+from .windows import adds_up_in_order, terms_at_once, with_window_tiles
 
 __all__ = ["Program", "Step", "gather", "make_step"]
 
@@ -47,6 +49,12 @@ _MORE = 3
 
 _MORE_IN_TILES = (0, 2, 6, 14, 30, 62)
 """How many more rows are tried in an order that was given."""
+
+_HEAVY = 64
+"""Programs of so many terms for each tick have a kernel of long pushes."""
+
+_LONG = 2**18
+"""Pushes are long if they have so many terms."""
 
 
 @dataclass(frozen=True)
@@ -357,12 +365,27 @@ class _Maker:
 
     def _steady(self, kernel: Function, repeats: Repeating) -> Steady | None:
         start = steady_start(repeats)
-        if start is None or self.order is not None or not self.rings:
+        if start is None or self.order is not None or not self._is_safe():
             return None
-        least = least_ticks(self._grid(start))
+        if self.rings:
+            least = least_ticks(self._grid(start))
+        elif adds_up_in_order(kernel.schedule, self.streams):
+            least = self._heavy_ticks(start)
+        else:
+            least = None
         if least is None:
             return None
         return Steady(lambda: self._steady_kernel(kernel.schedule, start), repeats, start, least)
+
+    def _heavy_ticks(self, start: int) -> int | None:
+        """Pushes of fewer ticks do not pay for a kernel of their own; None if all do not."""
+        counts, work = self.timing.counts(start), Fraction(0)
+        for name in self.new:
+            if name not in self.inputs:
+                work += self.timing.rates[name] * terms_at_once(
+                    self.streams[name], self.sizes, counts[name]
+                )
+        return None if work < _HEAVY else math.ceil(_LONG / work)
 
     def _grid(self, start: int) -> Grid:
         return Grid(
@@ -376,21 +399,29 @@ class _Maker:
         )
 
     def _steady_kernel(self, schedule: Schedule, start: int) -> Function | None:
-        """The kernel whose calls begin at a known tick, in tiles of time.
+        """The kernel whose calls begin at a known tick; with rows in place in tiles of time.
 
         Args:
             schedule: of the kernel of all pushes.
         """
-        tiles = found_tiles(grid := self._grid(start), self.timing)
-        if tiles is None:
-            return None
         own = copy.copy(self)
         own.times = Times(self.timing, self.outputs, self.sizes, start)
-        own._declared(self.rings)
-        kernel = own._kernel()
-        accesses = {name: own._access(name) for name in self.rings}
-        if not scheduled_in_tiles(kernel, grid, tiles, accesses, schedule, _THREADS):
-            return None
+        if self.rings:
+            tiles = found_tiles(grid := self._grid(start), self.timing)
+            if tiles is None:
+                return None
+            own._declared(self.rings)
+            kernel = own._kernel()
+            accesses = {name: own._access(name) for name in self.rings}
+            if not scheduled_in_tiles(kernel, grid, tiles, accesses, schedule, _THREADS):
+                return None
+        else:
+            own._declared({})
+            kernel = own._kernel()
+            found = with_window_tiles(kernel.default_schedule, self.streams, self.timing)
+            if not adds_up_in_order(found, self.streams):
+                return None
+            kernel.set_schedule(found).when_work(0, threads=_THREADS)
         own._store(kernel)
         kept = [name for name in self.streams if own._line(name) is not None]
         arrays = {*self.inputs, *(f"{name}_line" for name in kept)}

@@ -69,6 +69,53 @@ PROGRAMS = {
 }
 
 
+def bank(size: int) -> tw.StreamFunction:
+    b = tw.input("b", [size, size], tw.float64)
+    total = tw.sum(b[i, j] * x[n - j], over={j: size}, where=n - j >= 0)
+    y = tw.computation("y", {n: tw.forever, i: size}, total)
+    return tw.stream_function("bank", outputs=[y])
+
+
+def greatest(size: int) -> tw.StreamFunction:
+    wide = tw.stream("wide", tw.float64, shape=[size])
+    most = tw.max(wide[n - j, i], over={j: size}, where=n - j >= 0)
+    y = tw.computation("y", {n: tw.forever, i: size}, most)
+    return tw.stream_function("greatest", outputs=[y])
+
+
+def echoes(size: int) -> tw.StreamFunction:
+    total = tw.sum(x[8 * n + j] * x[8 * n + j + i], over={j: size})
+    y = tw.computation("y", {n: tw.forever, i: size}, total)
+    return tw.stream_function("echoes", outputs=[y])
+
+
+SUMS = {
+    "bank": (bank(70), {"b": np.random.default_rng(1).standard_normal((70, 70))}, ()),
+    "greatest": (greatest(66), {}, (66,)),
+    "echoes": (echoes(72), {}, ()),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_no_bit_of_a_sum_depends_on_the_cuts(name: str) -> None:
+    k, arrays, shape = SUMS[name]
+    sound = np.random.default_rng(3).standard_normal((700, *shape))
+    one = k.stream(**arrays)
+    expected = np.concatenate([one.push(sound[m : m + 1]) for m in range(len(sound))])
+    for places in ((), (1,), (80, 80, 83, 400), (300, 301, 302, 555), (64, 193, 450)):
+        many = k.stream(**arrays)
+        found = np.concatenate([many.push(chunk) for chunk in np.split(sound, places)])
+        np.testing.assert_array_equal(found, expected)
+    assert many._step.steady is not None and many._step.steady._is_made
+    assert many.long_kernel is not None
+
+
+def test_windows_of_rows_are_read_once_for_several_times() -> None:
+    kernel = greatest(66).stream().long_kernel
+    assert kernel is not None
+    assert "for n11 in range(0, min(8, wide_end" in f"{kernel.loops}"
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_bit_depends_on_the_cuts(name: str) -> None:
     k, arrays = PROGRAMS[name]

@@ -1,0 +1,120 @@
+"""Reductions in the kernel of long pushes: whether they add up in the order of all pushes, and tiles of windows.
+
+Two kernels of one stream have to give the same bits, so both take the terms of each element in their declared order:
+schedules that give lanes or threads partial results are left alone. Where elements at several times read
+overlapping windows of rows (a maximum over the last elements of each channel), several times are computed together, so
+that rows are read from a first-level cache.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from .. import _core
+from ..schedule.schedules import Schedule
+from .timing import Streamed, Timing
+
+__all__ = ["adds_up_in_order", "terms_at_once", "with_window_tiles"]
+
+Command = tuple[str, str, tuple[Any, ...]]
+
+_ROWS, _LANES, _TERMS, _BLOCK = 8, 16, 32, 128
+"""A tile: times that are written out, elements side by side, terms of a block, times of a block."""
+
+
+def _is_part(loop: str, known: Iterable[str]) -> bool:
+    """Whether a loop is one of these iterators, or a part that `split` made of one."""
+    return any(re.fullmatch(re.escape(one) + "[01]*", loop) for one in known)
+
+
+def adds_up_in_order(schedule: Schedule, streams: Mapping[str, Streamed]) -> bool:
+    """Whether no command gives an element's terms to several lanes or threads."""
+    known = {name for one in streams.values() for name in one.handle.iterators}
+    for _, command, arguments in schedule.commands:
+        if command == "rfactor":
+            return False
+        if command == "join" and all(_is_part(f"{one}", known) for one in arguments[:2]):
+            known.add(f"{arguments[2]}")
+        if command in ("vectorize", "parallelize"):
+            loops = [one for one in arguments if isinstance(one, str) and one != "dynamic"]
+            if not all(_is_part(one, known) for one in loops):
+                return False
+    return True
+
+
+def terms_at_once(stream: Streamed, sizes: Mapping[str, int], late: int) -> int:
+    """How many terms the elements at a late time have in all; of what adds up nothing, how many there are."""
+    handle, most = stream.handle, 1
+    for _, instances in _core.computed_parts(handle):
+        known = instances.project_out_parameters(["forever"])
+        known = known.fix({p: sizes[p] for p in known.parameters() if p in sizes})
+        if known.is_empty():
+            continue
+        ((name, dimensions, _),) = known.tuples()
+        own = [f"i{d}" for d in range(len(dimensions))]
+        place = f"{name}[{', '.join(own)}]"
+        then = known.intersect(_core.IntegerSet(f"{{ {place} : {own[stream.axis]} = {late} }}"))
+        if then.is_empty():
+            continue
+        terms = 1
+        for d in range(len(own)):
+            alone = then.project_out([other for other in range(len(own)) if other != d])
+            low, high = alone.lexmin().sample(), alone.lexmax().sample()
+            terms *= 0 if low is None or high is None else high[1][0] - low[1][0] + 1
+        most = max(most, terms)
+    return most
+
+
+def with_window_tiles(
+    schedule: Schedule, streams: Mapping[str, Streamed], timing: Timing
+) -> Schedule:
+    """The schedule with tiles of several times for reductions over windows that move on by one element, if their
+    vectors go along another dimension."""
+    times = {one.handle.iterators[one.axis] for one in streams.values()}
+    steps: dict[str, set[tuple[int, int]]] = {}
+    for edge in timing.edges:
+        steps.setdefault(edge.reader, set()).add((edge.gain, edge.step))
+    commands: list[Command] = list(schedule.commands)
+    for name in schedule.computations:
+        own = [one for one in commands if one[0] == name]
+        moved = [steps[one] for one in steps if name == one or name.startswith(f"{one}_")]
+        found = _windowed(name, own, times) if moved == [{(1, 1)}] else None
+        if found is not None:
+            place = commands.index(own[0])
+            commands = [one for one in commands if one[0] != name]
+            commands[place:place] = found
+    return Schedule(commands)
+
+
+def _windowed(name: str, own: Sequence[Command], times: Collection[str]) -> list[Command] | None:
+    """split(column), split(column1), split(term), reorder, unroll(term1), vectorize, parallelize(time)"""
+    if [one[1] for one in own] != ["split"] * 3 + ["reorder", "unroll", "vectorize", "parallelize"]:
+        return None
+    column, term = own[0][2][0], own[2][2][0]
+    (time,) = own[6][2][:1]
+    if time not in times or column in times or own[4][2][0] != f"{term}1":
+        return None
+    new: list[tuple[str, list[Any]]] = [
+        ("split", [time, _BLOCK]),
+        ("split", [f"{time}1", _ROWS]),
+        ("split", [column, _LANES]),
+        ("split", [term, _TERMS]),
+        (
+            "reorder",
+            [
+                f"{time}0",
+                f"{column}0",
+                f"{term}0",
+                f"{time}10",
+                f"{term}1",
+                f"{time}11",
+                f"{column}1",
+            ],
+        ),
+        ("unroll", [f"{time}11", _ROWS]),
+        ("vectorize", [f"{column}1", _LANES]),
+        ("parallelize", [f"{time}0", f"{column}0"]),
+    ]
+    return [(name, command, tuple(arguments)) for command, arguments in new]

@@ -53,7 +53,7 @@ _MORE_IN_TILES = (0, 2, 6, 14, 30, 62)
 _HEAVY = 64
 """Programs of so many terms for each tick have a kernel of long pushes."""
 
-_LONG = 2**18
+_LONG = 2**15
 """Pushes are long if they have so many terms."""
 
 

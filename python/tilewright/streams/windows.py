@@ -9,7 +9,7 @@ that rows are read from a first-level cache.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import _core
@@ -22,6 +22,12 @@ Command = tuple[str, str, tuple[Any, ...]]
 
 _ROWS, _LANES, _TERMS, _BLOCK = 8, 16, 32, 128
 """A tile: times that are written out, elements side by side, terms of a block, times of a block."""
+
+_WIDE = 64
+"""Elements side by side in a tile of one time: eight vectors of doubles."""
+
+_IN_BLOCKS = ["split", "split", "split", "reorder", "unroll", "vectorize", "parallelize"]
+"""The column, its blocks, the terms; the order, terms that are written out, the vector, the time."""
 
 
 def _is_part(loop: str, known: Iterable[str]) -> bool:
@@ -70,8 +76,9 @@ def terms_at_once(stream: Streamed, sizes: Mapping[str, int], late: int) -> int:
 def with_window_tiles(
     schedule: Schedule, streams: Mapping[str, Streamed], timing: Timing
 ) -> Schedule:
-    """The schedule with tiles of several times for reductions over windows that move on by one element, if their
-    vectors go along another dimension."""
+    """The schedule with tiles that stay in registers for reductions of which a block of terms would run for
+    one vector of elements after the other: of several times where windows move on by one element and vectors
+    go along another dimension, else of several vectors."""
     times = {one.handle.iterators[one.axis] for one in streams.values()}
     steps: dict[str, set[tuple[int, int]]] = {}
     for edge in timing.edges:
@@ -79,42 +86,46 @@ def with_window_tiles(
     commands: list[Command] = list(schedule.commands)
     for name in schedule.computations:
         own = [one for one in commands if one[0] == name]
+        if [one[1] for one in own] != _IN_BLOCKS:
+            continue
         moved = [steps[one] for one in steps if name == one or name.startswith(f"{one}_")]
-        found = _windowed(name, own, times) if moved == [{(1, 1)}] else None
-        if found is not None:
-            place = commands.index(own[0])
-            commands = [one for one in commands if one[0] != name]
-            commands[place:place] = found
+        column, term, (time, *_) = own[0][2][0], own[2][2][0], own[-1][2]
+        if moved == [{(1, 1)}] and time in times and column not in times:
+            new = _of_times(time, column, term)
+        else:
+            new = _of_vectors(column, term, own[-1][2])
+        place = commands.index(own[0])
+        commands = [one for one in commands if one[0] != name]
+        commands[place:place] = [(name, command, tuple(given)) for command, given in new]
     return Schedule(commands)
 
 
-def _windowed(name: str, own: Sequence[Command], times: Collection[str]) -> list[Command] | None:
-    """split(column), split(column1), split(term), reorder, unroll(term1), vectorize, parallelize(time)"""
-    if [one[1] for one in own] != ["split"] * 3 + ["reorder", "unroll", "vectorize", "parallelize"]:
-        return None
-    column, term = own[0][2][0], own[2][2][0]
-    (time,) = own[6][2][:1]
-    if time not in times or column in times or own[4][2][0] != f"{term}1":
-        return None
-    new: list[tuple[str, list[Any]]] = [
+def _of_times(time: str, column: str, term: str) -> list[tuple[str, list[Any]]]:
+    order = [
+        time + "0",
+        column + "0",
+        term + "0",
+        time + "10",
+        term + "1",
+        time + "11",
+        column + "1",
+    ]
+    return [
         ("split", [time, _BLOCK]),
-        ("split", [f"{time}1", _ROWS]),
+        ("split", [time + "1", _ROWS]),
         ("split", [column, _LANES]),
         ("split", [term, _TERMS]),
-        (
-            "reorder",
-            [
-                f"{time}0",
-                f"{column}0",
-                f"{term}0",
-                f"{time}10",
-                f"{term}1",
-                f"{time}11",
-                f"{column}1",
-            ],
-        ),
-        ("unroll", [f"{time}11", _ROWS]),
-        ("vectorize", [f"{column}1", _LANES]),
-        ("parallelize", [f"{time}0", f"{column}0"]),
+        ("reorder", order),
+        ("unroll", [time + "11", _ROWS]),
+        ("vectorize", [column + "1", _LANES]),
+        ("parallelize", [time + "0", column + "0"]),
     ]
-    return [(name, command, tuple(arguments)) for command, arguments in new]
+
+
+def _of_vectors(column: str, term: str, parallel: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    return [
+        ("split", [column, _WIDE]),
+        ("reorder", [column + "0", term, column + "1"]),
+        ("vectorize", [column + "1", _WIDE]),
+        ("parallelize", list(parallel)),
+    ]

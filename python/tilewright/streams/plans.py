@@ -6,6 +6,7 @@ calls the kernel: nothing is computed in between.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,17 @@ from .steps import Step
 __all__ = ["Memory", "Plan", "make_plan", "new_rows"]
 
 Array = np.ndarray[Any, Any]
+
+
+_CACHE_LINE = 64
+
+
+def _at_a_line(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Zeros that begin at a cache line, so that vectors in rows do not lie in two."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    room = np.zeros(nbytes + _CACHE_LINE, np.uint8)
+    first = -room.ctypes.data % _CACHE_LINE
+    return room[first : first + nbytes].view(dtype).reshape(shape)
 
 
 class Memory:
@@ -40,7 +52,7 @@ class Memory:
             for name, line in step.lines.items()
         }
         self.places = np.zeros((len(self.lines), 2), np.int64)
-        self.rings = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.rings.items()}
+        self.rings = {name: _at_a_line(shape, dtype) for name, (shape, dtype) in step.rings.items()}
         taken = {*step.kernel.inputs, *step.kernel.parameters}  # not all are read at all sizes
         self.given: dict[str, Any] = {
             name: value for name, value in {**arrays, **sizes}.items() if name in taken

@@ -32,9 +32,6 @@ _VECTOR = 64
 
 _FIRST_CACHE = 32 * 1024
 _SECOND_CACHE = 1024 * 1024
-_SPARE = 4
-"""Grids of several dimensions that are not larger than so many caches are as fast without tiles of that cache."""
-
 _TALLEST = 32
 _LOWEST = 4
 _STEEPEST = 4
@@ -103,11 +100,8 @@ def _size(grid: Grid) -> tuple[int, int] | None:
     if grid.rank(ring) == 1:
         width = _power_below(_FIRST_CACHE // column)
         return (min(_TALLEST, width // 4), width) if width >= 4 * _LOWEST else None
-    for cache in (_FIRST_CACHE, _SECOND_CACHE):  # the smaller one, if tiles of it are not too low
-        side = min(_TALLEST, _power_below(cache // column // 2))
-        if side >= _LOWEST and whole > _SPARE * cache:
-            return side, side
-    return None
+    side = min(_TALLEST, _power_below(_SECOND_CACHE // column // 2))
+    return (side, side) if side >= _LOWEST and whole > _SECOND_CACHE else None
 
 
 def least_ticks(grid: Grid) -> int | None:
@@ -219,21 +213,13 @@ def scheduled_in_tiles(
         for one in other.commands
         if one[0] and one[0] not in grid.members and one[1] != "set_access"
     ]
-    most = max(grid.rank(name) for name in grid.members)
-    rank = grid.rank(next(iter(grid.rows)))
+    schedules = {name: _leaning(grid, tiles, name) for name in grid.members}
     try:
         kernel.set_schedule(Schedule(commands))
         with kernel.transaction():
-            for place, name in enumerate(grid.members):
-                time, points = grid.iterators(name)
-                late = f"{time} + {tiles.late[name]}"
-                point = points[0] if grid.rank(name) == rank else "0"
-                stand = f"{point} + {tiles.skew} * ({late}) + {tiles.shifts[name]}"
-                front = [f"floor(({late}) / {tiles.height})", f"floor(({stand}) / {tiles.width})"]
-                loops = [*front, late, str(place), *points, *("0",) * (most - len(points))]
-                dimensions = ", ".join(f"d{d} = {text}" for d, text in enumerate(loops))
-                own = f"{name}[{', '.join(grid.streams[name].handle.iterators)}]"
-                kernel[name].set_schedule(f"{{ {own} -> [{dimensions}] }}")
+            for name, schedule in schedules.items():
+                kernel[name].set_schedule(schedule)
+                kernel[name].parallelize("d1")
             for name, access in accesses.items():
                 kernel[name].set_access(access)
         kernel.when_work(0, threads=threads)
@@ -242,5 +228,22 @@ def scheduled_in_tiles(
     for name in grid.members:
         if grid.rank(name):
             with contextlib.suppress(ScheduleError, IllegalScheduleError):
-                kernel[name].vectorize(f"d{3 + grid.rank(name)}", _VECTOR // grid.nbytes[name])
+                kernel[name].vectorize(f"d{4 + grid.rank(name)}", _VECTOR // grid.nbytes[name])
     return True
+
+
+def _leaning(grid: Grid, tiles: TimeTiles, name: str) -> str:
+    """The schedule of a member: wavefronts of tiles, which do not need each other; then time, who comes first at one
+    time, and points."""
+    first = next(iter(grid.rows))
+    time, points = grid.iterators(name)
+    late = f"{time} + {tiles.late[name]}"
+    point = points[0] if grid.rank(name) == grid.rank(first) else "0"
+    stand = f"{point} + {tiles.skew} * ({late}) + {tiles.shifts[name]}"
+    tile = [f"floor(({late}) / {tiles.height})", f"floor(({stand}) / {tiles.width})"]
+    rest = max(grid.rank(other) for other in grid.members) - len(points)
+    place = str(grid.members.index(name))
+    loops = [f"{tile[0]} + {tile[1]}", *tile, late, place, *points, *("0",) * rest]
+    dimensions = ", ".join(f"d{d} = {text}" for d, text in enumerate(loops))
+    own = f"{name}[{', '.join(grid.streams[name].handle.iterators)}]"
+    return f"{{ {own} -> [{dimensions}] }}"

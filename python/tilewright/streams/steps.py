@@ -29,7 +29,14 @@ from ..schedule.buffers import Buffer
 from ..schedule.computations import Computation, computation, view
 from ..schedule.schedules import Schedule
 from .declarations import declaration_number
-from .folding import Order, folded_streams, members_of, rescheduled, scheduled_with_rings
+from .folding import (
+    Order,
+    folded_streams,
+    members_of,
+    plain_schedule,
+    rescheduled,
+    scheduled_with_rings,
+)
 from .opening import Opening, Tables
 from .repeating import Repeating, repeating
 from .steady import Steady, steady_start
@@ -495,7 +502,34 @@ class _Maker:
         kernel = self._kernel()
         times = {name: one.handle.iterators[one.axis] for name, one in self.streams.items()}
         accesses = {name: self._access(name) for name in rows}
-        return kernel, scheduled_with_rings(kernel, self.timing, accesses, times, _THREADS)
+        given = (kernel, self.timing, accesses, times, _THREADS)
+        plain = self._plain_schedule(rows)
+        refused = "" if plain is None else scheduled_with_rings(*given, plain)
+        if refused == "":
+            refused = scheduled_with_rings(*given)
+        return kernel, refused
+
+    def _plain_schedule(self, rows: dict[str, int]) -> Schedule | None:
+        """What is known of the schedule of one stream in place that adds up nothing, and of its readers."""
+        ring, *more = rows
+        reduces = any(
+            node.kind == "reduce"
+            for handle in self.program.computations
+            for _, value in handle.pieces
+            for node in value.nodes()
+        )
+        if more or reduces:
+            return None
+        members = {*members_of(self.timing, rows), *self.inputs}
+        stream = self.streams[ring]
+        iterators = [one for d, one in enumerate(stream.handle.iterators) if d != stream.axis]
+        return plain_schedule(
+            ring,
+            [name for name in self.streams if name not in members],
+            self.boxes[ring],
+            iterators,
+            self.types[ring].itemsize,
+        )
 
     def _reordered(self, rows: dict[str, int]) -> Function:
         """The kernel in the order that was given, with as many rows as that needs, within limits; else

@@ -11,7 +11,6 @@ ever.
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -214,22 +213,23 @@ def scheduled_in_tiles(
         if one[0] and one[0] not in grid.members and one[1] != "set_access"
     ]
     schedules = {name: _leaning(grid, tiles, name) for name in grid.members}
-    try:
-        kernel.set_schedule(Schedule(commands))
-        with kernel.transaction():
-            for name, schedule in schedules.items():
-                kernel[name].set_schedule(schedule)
-                kernel[name].parallelize("d1")
-            for name, access in accesses.items():
-                kernel[name].set_access(access)
-        kernel.when_work(0, threads=threads)
-    except (ScheduleError, IllegalScheduleError):
-        return False
-    for name in grid.members:
-        if grid.rank(name):
-            with contextlib.suppress(ScheduleError, IllegalScheduleError):
-                kernel[name].vectorize(f"d{4 + grid.rank(name)}", _VECTOR // grid.nbytes[name])
-    return True
+    for has_vectors in (True, False):
+        try:
+            kernel.set_schedule(Schedule(commands))
+            with kernel.transaction():  # one question for all of it
+                for name, schedule in schedules.items():
+                    kernel[name].set_schedule(schedule)
+                    kernel[name].parallelize("d1")
+                    if has_vectors and grid.rank(name):
+                        lanes = _VECTOR // grid.nbytes[name]
+                        kernel[name].vectorize(f"d{4 + grid.rank(name)}", lanes)
+                for name, access in accesses.items():
+                    kernel[name].set_access(access)
+            kernel.when_work(0, threads=threads)
+        except (ScheduleError, IllegalScheduleError):
+            continue
+        return True
+    return False
 
 
 def _leaning(grid: Grid, tiles: TimeTiles, name: str) -> str:

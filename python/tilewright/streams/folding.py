@@ -106,8 +106,7 @@ def plain_schedule(
         iterators: of the ring, without that over time.
     """
     lanes = _VECTOR // nbytes
-    low, high = box[-1]
-    if others or high - low < _LONG * lanes:
+    if others or not box or box[-1][1] - box[-1][0] < _LONG * lanes:
         return None
     last = iterators[-1]
     loop = iterators[0] if len(iterators) > 1 else f"{last}0"

@@ -20,7 +20,7 @@ __all__ = ["adds_up_in_order", "terms_at_once", "with_window_tiles"]
 
 Command = tuple[str, str, tuple[Any, ...]]
 
-_ROWS, _LANES, _TERMS, _BLOCK = 8, 16, 32, 128
+_ROWS, _LANES, _TERMS, _BLOCK = 8, 16, 256, 256
 """A tile: times that are written out, elements side by side, terms of a block, times of a block."""
 
 _WIDE = 64

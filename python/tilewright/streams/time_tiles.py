@@ -85,8 +85,8 @@ class TimeTiles:
     shifts: Mapping[str, int]
 
 
-def _size(grid: Grid) -> tuple[int, int] | None:
-    """Height and width; None where the rows stay in a cache by themselves."""
+def _size(grid: Grid, skew: int = 1) -> tuple[int, int] | None:
+    """Height and width of tiles that lean so much; None where the rows stay in a cache by themselves."""
     ring = next(iter(grid.rows))
     low, high = grid.boxes[ring][0]
     column = sum(
@@ -99,7 +99,7 @@ def _size(grid: Grid) -> tuple[int, int] | None:
     if grid.rank(ring) == 1:
         width = _power_below(_FIRST_CACHE // column)
         return (min(_TALLEST, width // 4), width) if width >= 4 * _LOWEST else None
-    side = min(_TALLEST, _power_below(_SECOND_CACHE // column // 2))
+    side = min(_TALLEST, _power_below(_SECOND_CACHE // column // (1 + max(1, skew))))
     return (side, side) if side >= _LOWEST and whole > _SECOND_CACHE else None
 
 
@@ -120,15 +120,13 @@ def found_tiles(grid: Grid, timing: Timing) -> TimeTiles | None:
     rings = list(grid.rows)
     if not rings or len({grid.rank(name) for name in rings}) > 1 or not grid.rank(rings[0]):
         return None
-    size = _size(grid)
-    if size is None:
-        return None
     late = _lateness(grid, timing)
     steps = _steps(grid, late)
     for skew in range(_STEEPEST + 1):
         shifts = _shifts(grid, steps, skew)
         if shifts is not None:
-            return TimeTiles(*size, skew, late, shifts)
+            size = _size(grid, skew)
+            return None if size is None else TimeTiles(*size, skew, late, shifts)
     return None
 
 
@@ -156,6 +154,8 @@ def _steps(grid: Grid, late: Mapping[str, int]) -> list[tuple[str, str, Set]]:
                 continue
             known = pairs.project_out_parameters(["forever"])
             known = known.fix({p: grid.sizes[p] for p in known.parameters() if p in grid.sizes})
+            if known.is_empty():
+                continue
             texts, times, points = [], [], []
             for name, sign in ((reader, ""), (producer.name, "_read")):
                 axis = grid.streams[name].axis

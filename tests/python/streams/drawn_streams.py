@@ -261,7 +261,7 @@ def check(seed: int, in_place: bool = False) -> str:
     work = steps._HEAVY, steps._LONG, folding._LONG
     tile = rng.randint(1, 6), rng.randint(1, 5)
     folding._LEAST = 1 if case.in_place else 2**30
-    time_tiles._size, time_tiles._LOWEST = lambda grid: tile, 1
+    time_tiles._size, time_tiles._LOWEST = lambda grid, skew=1: tile, 1
     steps._HEAVY, steps._LONG, folding._LONG = 1, 24, rng.choice([0, 8])
     try:
         return _checked(case, rng, seed, not in_place)

@@ -74,7 +74,7 @@ struct HandWave1d : Program {
 // Tiles along n and n + i, on a wavefront: those with the same sum of numbers do not need each
 // other.
 struct TiledWave1d : Program {
-  static constexpr long HIGH = 32, WIDE = 4096;
+  static constexpr long HIGH = 32, WIDE = 2048; // the best of 512 to 4096 at all sizes
   long points, heard, now = 0;
   Reals rows[2];
   explicit TiledWave1d(long size)
@@ -152,34 +152,35 @@ struct HandWave2d : Program {
 
 // Tiles along n and n + i, on a wavefront; rows of the grid stay whole.
 struct TiledWave2d : Program {
-  static constexpr long HIGH = 16, WIDE = 16;
-  long size, now = 0;
+  long size, high, wide, now = 0; // 8 x 8 is best for small grids, 32 x 32 for large ones
+
   Reals rows[2];
   explicit TiledWave2d(long size)
-      : size(size), rows{Reals(size_t(size * size), 0.0), Reals(size_t(size * size), 0.0)} {}
+      : size(size), high(size < 500 ? 8 : 32), wide(high),
+        rows{Reals(size_t(size * size), 0.0), Reals(size_t(size * size), 0.0)} {}
   void tile(long begin, long end, long place, const double *x, double *y) {
     for (long n = begin; n < end; ++n) {
       const long late = n - begin, parity = (now + n) & 1;
       double *__restrict to = rows[parity].data();
       const double *__restrict from = rows[1 - parity].data();
-      const long low = std::max(1L, place * WIDE - late);
-      const long high = std::min(size - 1, (place + 1) * WIDE - late);
+      const long low = std::max(1L, place * wide - late);
+      const long last = std::min(size - 1, (place + 1) * wide - late);
       const double value = x[n];
-      for (long i = low; i < high; ++i) {
+      for (long i = low; i < last; ++i) {
 #pragma omp simd
         for (long j = 1; j < size - 1; ++j) {
           to[i * size + j] = membrane_point(to, from, size, i * size + j, value);
         }
       }
-      if (low <= size / 2 && size / 2 < high) {
+      if (low <= size / 2 && size / 2 < last) {
         y[n] = to[size / 2 * size + size / 2];
       }
     }
   }
   void push(const double *x, long count, double *y) override {
-    const long high = (count + HIGH - 1) / HIGH, wide = (size + HIGH + WIDE - 1) / WIDE;
-    in_waves(high, wide,
-             [&](long t, long p) { tile(t * HIGH, std::min(count, (t + 1) * HIGH), p, x, y); });
+    const long tall = (count + high - 1) / high, across = (size + high + wide - 1) / wide;
+    in_waves(tall, across,
+             [&](long t, long p) { tile(t * high, std::min(count, (t + 1) * high), p, x, y); });
     now += count;
   }
 };

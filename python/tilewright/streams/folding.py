@@ -13,18 +13,32 @@ import contextlib
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..base.errors import IllegalScheduleError, ScheduleError
 from ..functions.functions import Function
+from ..schedule.schedules import Schedule
 from ..sets.values import Map
 from .model import Delays
 from .timing import Timing
 
-__all__ = ["Order", "folded_streams", "rescheduled", "scheduled_with_rings"]
+__all__ = [
+    "Order",
+    "folded_streams",
+    "members_of",
+    "plain_schedule",
+    "rescheduled",
+    "scheduled_with_rings",
+]
 
 _LANES = 8
+
+_VECTOR = 64
+"""Bytes of a vector."""
+
+_LONG = 8
+"""Vectors of a row that need no thought."""
 
 _LEAST = 128
 """Rows of fewer elements are not folded: writing one behind the other costs nothing."""
@@ -68,7 +82,7 @@ def folded_streams(
     return tuple(found)
 
 
-def _members(timing: Timing, rings: Mapping[str, str]) -> list[str]:
+def members_of(timing: Timing, rings: Collection[str]) -> list[str]:
     """The streams in buffers and their readers, in an order in which they can be computed."""
     readers = {edge.reader for edge in timing.edges if edge.producer in rings}
     delays = Delays(timing)
@@ -77,12 +91,35 @@ def _members(timing: Timing, rings: Mapping[str, str]) -> list[str]:
     )
 
 
+def plain_schedule(
+    ring: str,
+    others: Collection[str],
+    box: Sequence[tuple[int, int]],
+    iterators: Sequence[str],
+    nbytes: int,
+) -> Schedule | None:
+    """What the default schedule would be of long rows that one stream makes and nobody else but its readers, without
+    asking for it, which takes longer than all else; None if that is not known.
+
+    Args:
+        others: the computed streams besides the ring and its readers.
+        iterators: of the ring, without that over time.
+    """
+    lanes = _VECTOR // nbytes
+    if others or not box or box[-1][1] - box[-1][0] < _LONG * lanes:
+        return None
+    last = iterators[-1]
+    loop = iterators[0] if len(iterators) > 1 else f"{last}0"
+    return Schedule([(ring, "vectorize", [last, lanes]), (ring, "parallelize", [loop])])
+
+
 def scheduled_with_rings(
     kernel: Function,
     timing: Timing,
     rings: Mapping[str, str],
     times: Mapping[str, str],
     threads: int,
+    plain: Schedule | None = None,
 ) -> str | None:
     """Gives the kernel its schedule: all who read rows in the loop over time of those who make them,
     later if they read ahead.
@@ -90,18 +127,19 @@ def scheduled_with_rings(
     Args:
         rings: for each stream that is folded, its access relation.
         times: the iterator over time of each stream.
+        plain: what the default schedule of those who make rows is known to be, if it is.
 
     Returns:
         None if that is legal; else the stream whose buffer has too few rows, or "" if there is
         another reason.
     """
-    members = _members(timing, rings)
+    members = members_of(timing, rings)
     moved = [name for name in members if name not in rings or not _reads_itself(name, timing)]
     delays = Delays(timing)
     unit = delays.units[members[0]]
-    default = kernel.default_schedule
+    own = plain or kernel.default_schedule
     try:
-        kernel.set_schedule(type(default)([one for one in default.commands if one[0] not in moved]))
+        kernel.set_schedule(Schedule([one for one in own.commands if one[0] not in moved]))
         with kernel.transaction():
             for before, name in itertools.pairwise(members):
                 if _need_each_other(before, name, timing):
@@ -171,7 +209,7 @@ def rescheduled(
         order: when their elements are computed.
     """
     before = kernel.schedule
-    members = _members(timing, rings)
+    members = members_of(timing, rings)
     kept = [
         one
         for one in before.commands

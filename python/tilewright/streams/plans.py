@@ -6,6 +6,7 @@ calls the kernel: nothing is computed in between.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +14,23 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..functions.functions import Function
 from .steps import Step
 
 __all__ = ["Memory", "Plan", "make_plan", "new_rows"]
 
 Array = np.ndarray[Any, Any]
+
+
+_CACHE_LINE = 64
+
+
+def _at_a_line(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Zeros that begin at a cache line, so that vectors in rows do not lie in two."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    room = np.zeros(nbytes + _CACHE_LINE, np.uint8)
+    first = -room.ctypes.data % _CACHE_LINE
+    return room[first : first + nbytes].view(dtype).reshape(shape)
 
 
 class Memory:
@@ -39,7 +52,7 @@ class Memory:
             for name, line in step.lines.items()
         }
         self.places = np.zeros((len(self.lines), 2), np.int64)
-        self.rings = {name: np.zeros(shape, dtype) for name, (shape, dtype) in step.rings.items()}
+        self.rings = {name: _at_a_line(shape, dtype) for name, (shape, dtype) in step.rings.items()}
         taken = {*step.kernel.inputs, *step.kernel.parameters}  # not all are read at all sizes
         self.given: dict[str, Any] = {
             name: value for name, value in {**arrays, **sizes}.items() if name in taken
@@ -140,15 +153,15 @@ class Plan:
     calls: tuple[Callable[..., None], Callable[..., None]] | None
 
 
-def times_of(step: Step, begin: int, end: int) -> dict[str, int]:
-    """The parameters of the kernel from one tick to another one."""
+def times_of(step: Step, kernel: Function, begin: int, end: int) -> dict[str, int]:
+    """The parameters of a kernel from one tick to another one."""
     before, after = step.timing.counts(begin), step.timing.counts(end)
     times: dict[str, int] = {}
     for name in step.own_times:
         times[f"{name}_begin"], times[f"{name}_end"] = before[name], after[name]
     for name in step.first_times:
         times[f"{name}_first"] = max(before[name], min(0, after[name]))
-    return times
+    return {name: times[name] for name in kernel.parameters if name in times}
 
 
 def output_shapes(
@@ -179,19 +192,24 @@ def make_plan(
     rows: dict[str, int],
 ) -> Plan:
     """The plan of a push of so many ticks; `rows` are those of `new_rows`, for which there is room."""
-    times = times_of(step, phase, phase + ticks)
+    steady = None if step.steady is None else step.steady.kernel_for(phase, ticks)
+    kernel, begin = step.kernel, phase
+    if step.steady is not None and steady is not None:
+        kernel, begin = steady, step.steady.start
+    times = times_of(step, kernel, begin, begin + ticks)
     moving: list[tuple[str, int, int]] = []
     if step.repeats.is_told and phase >= step.repeats.onset:
-        later = times_of(step, phase + step.repeats.period, phase + step.repeats.period + ticks)
-        moving = [(name, time, later[name] - time) for name, time in times.items()]
+        later = begin + step.repeats.period
+        after = times_of(step, kernel, later, later + ticks)
+        moving = [(name, time, after[name] - time) for name, time in times.items()]
     rings = {f"{name}_ring": array for name, array in memory.rings.items()}
-    arguments = {**memory.given, **times, **rings}
+    taken = {*kernel.inputs, *kernel.parameters}
+    given = {name: value for name, value in memory.given.items() if name in taken}
+    arguments = {**given, **times, **rings}
     calls = None
     if not moving:
         first, second = (
-            _core.prepare_call(
-                step.kernel, arguments, step.timing.inputs, (), memory.moving(rows, side)
-            )
+            _core.prepare_call(kernel, arguments, step.timing.inputs, (), memory.moving(rows, side))
             for side in (0, 1)
         )
         calls = first, second

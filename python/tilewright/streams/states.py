@@ -100,6 +100,12 @@ class Stream:
         return self._step.kernel
 
     @property
+    def long_kernel(self) -> Function | None:
+        """The function that pushes call that are long enough to be computed in tiles of time, once no
+        element depends on the beginning; None if there is none. It is made when it is first needed."""
+        return None if self._step.steady is None else self._step.steady.kernel
+
+    @property
     def latency(self) -> dict[str, int]:
         """By how many elements each output is behind the input, at most: how far it reads ahead, and
         how many elements a period collects."""
@@ -191,9 +197,9 @@ class Stream:
             self._require_open()
             if named or len(chunks) != len(self._inputs):
                 chunks = self._ordered(chunks, named)
-            if self._step.collected > 1:
-                return self._collect(self._checked(chunks), out, everything=False)
             chunks = self._checked(chunks)
+            if self._step.collected > 1 or self._ahead(chunks):
+                return self._collect(chunks, out, everything=False)
             plan = self._plan(chunks)
             results = self._into(out, plan.shapes)
             self._run(plan, chunks, results)
@@ -260,7 +266,7 @@ class Stream:
             raise ArgumentError(f"the stream of {name} is closed")
         if self._torn:
             raise ArgumentError(
-                f"a push of the stream of {name} was interrupted while it changed rows in place; "
+                f"a push of the stream of {name} was interrupted midway; "
                 f"reset() begins anew, and an earlier clone() goes on"
             )
 
@@ -298,17 +304,40 @@ class Stream:
         whole = output_shapes(step, self._outputs, self._ticks, self._ticks + due)
         results = self._into(out, whole)
         filled = [0] * len(results)
-        for parts in waiting.parts(chunks, ticks, due, self._ticks):
-            plan = self._plan(parts)
-            pieces = []
-            for number, name in enumerate(self._outputs):
-                axis = step.streams[name].axis
-                begin, filled[number] = filled[number], filled[number] + plan.shapes[number][axis]
-                pieces.append(
-                    results[number][(slice(None),) * axis + (slice(begin, filled[number]),)]
-                )
-            self._run(plan, parts, tuple(pieces))
+        begun = False
+        try:
+            for whole_parts in waiting.parts(chunks, ticks, due, self._ticks):
+                for parts in self._split(whole_parts):
+                    plan = self._plan(parts)
+                    pieces = []
+                    for number, name in enumerate(self._outputs):
+                        axis, begin = step.streams[name].axis, filled[number]
+                        filled[number] = end = begin + plan.shapes[number][axis]
+                        pieces.append(results[number][(slice(None),) * axis + (slice(begin, end),)])
+                    self._run(plan, parts, tuple(pieces))
+                    begun = True
+        except BaseException as error:
+            if begun and not isinstance(error, TilewrightError):
+                self._torn = True  # some of its elements are lost
+            raise
         return results[0] if len(results) == 1 else results
+
+    def _ahead(self, chunks: tuple[Array, ...]) -> int:
+        """How many ticks run before the kernel of long pushes takes over; 0 if it need not, or does not."""
+        steady = self._step.steady
+        if steady is None:
+            return 0
+        ahead = steady.ahead(self._phase)
+        return ahead if ahead and self._elapsed(chunks) - ahead >= steady.least else 0
+
+    def _split(self, chunks: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
+        """The chunks in two parts, if the second one is to run in the kernel of long pushes."""
+        ahead = self._ahead(chunks)
+        if ahead:
+            yield self._waiting.cut(chunks, 0, ahead)
+            yield self._waiting.cut(chunks, ahead, self._elapsed(chunks))
+        else:
+            yield chunks
 
     def close(self) -> None:
         """No more elements: `push` is refused from now on."""

@@ -9,9 +9,11 @@ computed from the same expression, whatever the cut, and nothing that is old is 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,16 +22,28 @@ from .. import _core
 from ..base.errors import DeclarationError
 from ..functions.declaration import function
 from ..functions.functions import Function
-from ..language.expressions import Expression, as_dtype, select
+from ..language.expressions import as_dtype, select
 from ..language.inputs import input as array_input
-from ..language.names import Iterator, Parameter
+from ..language.names import Iterator
 from ..schedule.buffers import Buffer
 from ..schedule.computations import Computation, computation, view
+from ..schedule.schedules import Schedule
 from .declarations import declaration_number
-from .folding import Order, folded_streams, rescheduled, scheduled_with_rings
+from .folding import (
+    Order,
+    folded_streams,
+    members_of,
+    plain_schedule,
+    rescheduled,
+    scheduled_with_rings,
+)
 from .opening import Opening, Tables
 from .repeating import Repeating, repeating
-from .timing import Edge, Streamed, Timing, streamed, timing_of
+from .steady import Steady, steady_start
+from .time_parameters import Times
+from .time_tiles import Grid, found_tiles, least_ticks, scheduled_in_tiles
+from .timing import Streamed, Timing, streamed, timing_of
+from .windows import adds_up_in_order, terms_at_once, with_window_tiles
 
 __all__ = ["Program", "Step", "gather", "make_step"]
 
@@ -43,8 +57,11 @@ _MORE = 3
 _MORE_IN_TILES = (0, 2, 6, 14, 30, 62)
 """How many more rows are tried in an order that was given."""
 
-_ALONE = 4
-"""So many first rows of a folded stream have statements of their own."""
+_HEAVY = 64
+"""Programs of so many terms for each tick have a kernel of long pushes."""
+
+_LONG = 2**15
+"""Pushes are long if they have so many terms."""
 
 
 @dataclass(frozen=True)
@@ -135,11 +152,13 @@ class Step:
         types: of the elements of each stream.
         shapes: of a chunk of each stream, None for the time.
         own_times: the streams with parameters ``<name>_begin`` and ``<name>_end``.
-        first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning.
+        first_times: the outputs with a parameter ``<name>_first``: they wait in the beginning. The
+            kernel has those of these parameters that it needs.
         repeats: when the program does the same again.
         opening: what is computed once, when a stream is opened; None for nothing.
         collected: a push computes whole multiples of so many ticks.
         ordered: whether rows in place are computed in an order that was given.
+        steady: the kernel of long pushes; None if there is none.
     """
 
     kernel: Function
@@ -155,71 +174,7 @@ class Step:
     opening: Opening | None = None
     collected: int = 1
     ordered: bool = False
-
-
-class _Times:
-    """The parameters that say from when to when a step computes, and what is known of them."""
-
-    def __init__(self, timing: Timing, outputs: list[str], sizes: Mapping[str, int]) -> None:
-        self.timing = timing
-        self.reference = timing.inputs[0]
-        self.offsets = {
-            name: 0 if name == self.reference else timing.offset(name, self.reference)
-            for name in timing.rates
-        }
-        self.own = tuple(
-            name
-            for name, offset in self.offsets.items()
-            if offset is None or name == self.reference
-        )
-        begins = timing.counts(0)
-        self.first = tuple(name for name in outputs if begins[name] < 0)
-        names = [f"{name}_{end}" for name in self.own for end in ("begin", "end")]
-        names += [f"{name}_first" for name in self.first] + list(sizes)
-        known = [*self._known(), *(f"{name} = {value}" for name, value in sizes.items())]
-        self.declared = f"[{', '.join(names)}]"
-        self.constraint = f"{self.declared} -> {{ : {' and '.join(known)} }}"
-
-    def _known(self) -> list[str]:
-        known = [f"0 <= {self.reference}_begin"]
-        for name in self.own:
-            known.append(f"{name}_begin <= {name}_end")
-        for name in self.first:
-            begin, end = (f"({self.text(name, which)})" for which in ("begin", "end"))
-            first = f"{name}_first"
-            known += [f"{begin} <= {first}", f"{first} <= {end}"]
-            known.append(f"({first} >= 0 or {first} = {end})")
-        for edge in self.timing.edges:
-            if edge.reader in self.own or edge.producer in self.own:
-                low, high = self.timing.bounds(edge)
-                for which in ("begin", "end"):
-                    reader = f"{edge.gain} * ({self.text(edge.reader, which)})"
-                    producer = f"{edge.step} * ({self.text(edge.producer, which)})"
-                    known.append(f"{low} <= {producer} - {reader} <= {high}")
-        return known
-
-    def text(self, name: str, which: str) -> str:
-        """When a stream begins or ends, as isl's text."""
-        offset = self.offsets[name]
-        if offset is None or name == self.reference:
-            return f"{name}_{which}"
-        return f"{int(self.timing.rates[name])} * {self.reference}_{which} + {offset}"
-
-    def value(self, name: str, which: str) -> Expression:
-        offset = self.offsets[name]
-        if offset is None or name == self.reference:
-            return Parameter(f"{name}_{which}", self.constraint)
-        reference = Parameter(f"{self.reference}_{which}", self.constraint)
-        return int(self.timing.rates[name]) * reference + offset
-
-    def first_text(self, name: str) -> str:
-        return f"{name}_first" if name in self.first else self.text(name, "begin")
-
-    def first_output(self, name: str) -> Expression:
-        """The first element that is handed out: none comes before 0."""
-        if name in self.first:
-            return Parameter(f"{name}_first", self.constraint)
-        return self.value(name, "begin")
+    steady: Steady | None = None
 
 
 def _box(stream: Streamed, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
@@ -249,7 +204,7 @@ class _Maker:
         self._check()
         self.timing = timing_of(self.streams, self.inputs, sizes, program.synchronise)
         outputs = [output.name for output in program.outputs]
-        self.times = _Times(self.timing, outputs, sizes)
+        self.times = Times(self.timing, outputs, sizes)
         self.boxes = {name: _box(one, sizes) for name, one in self.streams.items()}
         self.outputs = tuple(outputs)
         self.lines: dict[str, Computation] = {}
@@ -327,7 +282,7 @@ class _Maker:
         may_be = not self.timing.kept[name] and not (is_read and name in self.times.first)
         return name in self.outputs and may_be
 
-    def _first(self, name: str) -> Expression:
+    def _first(self, name: str) -> Any:
         """The first element that is computed."""
         if self._is_direct(name):
             return self.times.first_output(name)
@@ -373,55 +328,18 @@ class _Maker:
         stream, line = self.streams[name], self.new[name]
         handles = {other: one.handle for other, one in self.streams.items()}
         lines = [(handles[other], self.lines[other]._handle) for other in self.lines]
-        direct = [(handles[other], self.new[other]._handle) for other in self.rings]
-        direct += [pair for pair in lines if pair[0].name not in self.rings]
-        lines, direct = lines + self.tables.pairs, direct + self.tables.pairs
-        own_domain = _core.IntegerSet(f"{line.domain}")
-        rest = own_domain.intersect(self._from(name, ">= 0"))
+        lines += self.tables.pairs
+        own_domain = rest = _core.IntegerSet(f"{line.domain}")
         for text, value in stream.handle.pieces:
             own = _core.IntegerSet(text).project_out_parameters(["forever"])
-            for late, looks_back in self._cuts(name):
-                now = own.intersect(own_domain).intersect(late)
-                if not now.is_empty():
-                    read = _core.with_producers(value, lines if looks_back else direct)
-                    _core.define_piece_isl(line._handle, now.text(), read, None)
+            now = own.intersect(own_domain)
+            if not now.is_empty():
+                read = _core.with_producers(value, lines)
+                _core.define_piece_isl(line._handle, now.text(), read, None)
             rest = rest.subtract(own)
         if not rest.is_empty():
             nothing = self.types[name].type(0).item()
             _core.define_piece_isl(line._handle, rest.coalesce().text(), nothing, None)
-
-    def _from(self, name: str, condition: str) -> _core.IntegerSet:
-        """Where the time minus the first new one meets a condition."""
-        handle = self.streams[name].handle
-        time = handle.iterators[self.streams[name].axis]
-        begin = self.times.text(name, "begin")
-        return _core.IntegerSet(
-            f"{{ {name}[{', '.join(handle.iterators)}] : {time} - ({begin}) {condition} }}"
-        )
-
-    def _cuts(self, name: str) -> list[tuple[_core.IntegerSet, bool]]:
-        """What is new, and whether it may read rows of a buffer that earlier calls have left. If few
-        elements do, each stands alone, so that it is known which of what it reads is such a row."""
-        back = max(
-            (self._back(edge) for edge in self.timing.edges if edge.reader == name), default=0
-        )
-        if back > _ALONE:
-            return [(self._between(name, 0, back), True), (self._from(name, f">= {back}"), False)]
-        alone = [(self._from(name, f"= {first}"), True) for first in range(back)]
-        return [*alone, (self._from(name, f">= {back}"), False)]
-
-    def _between(self, name: str, first: int, end: int) -> _core.IntegerSet:
-        return self._from(name, f">= {first}").intersect(self._from(name, f"< {end}"))
-
-    def _back(self, edge: Edge) -> int:
-        """How many of the first new elements of a reader need earlier rows of a buffer."""
-        if edge.producer not in self.rings:
-            return 0
-        ahead = max(
-            counts[edge.producer] - counts[edge.reader]
-            for counts in map(self.timing.counts, range(self.timing.period))
-        )
-        return max(0, ahead - edge.low)
 
     def make(self) -> Step:
         outputs = [output.name for output in self.program.outputs]
@@ -432,6 +350,7 @@ class _Maker:
             kernel = _scheduled(self._kernel())
         self._store(kernel)
         lines = {name: line for name in self.streams if (line := self._line(name)) is not None}
+        repeats = repeating(self.streams, self.timing, self.sizes, self.rings)
         return Step(
             kernel,
             self.timing,
@@ -445,10 +364,76 @@ class _Maker:
             {name: tuple(self.shape(name, None)) for name in self.streams},
             self.times.own,
             self.times.first,
-            repeating(self.streams, self.timing, self.sizes, self.rings),
+            repeats,
             self.tables.opening,
             ordered=self.ordered,
+            steady=self._steady(kernel, repeats),
         )
+
+    def _steady(self, kernel: Function, repeats: Repeating) -> Steady | None:
+        start = steady_start(repeats)
+        if start is None or self.order is not None or not self._is_safe():
+            return None
+        if self.rings:
+            least = least_ticks(self._grid(start))
+        elif adds_up_in_order(kernel.schedule, self.streams):
+            least = self._heavy_ticks(start)
+        else:
+            least = None
+        if least is None:
+            return None
+        return Steady(lambda: self._steady_kernel(kernel.schedule, start), repeats, start, least)
+
+    def _heavy_ticks(self, start: int) -> int | None:
+        """Pushes of fewer ticks do not pay for a kernel of their own; None if all do not."""
+        counts, work = self.timing.counts(start), Fraction(0)
+        for name in self.new:
+            if name not in self.inputs:
+                work += self.timing.rates[name] * terms_at_once(
+                    self.streams[name], self.sizes, counts[name]
+                )
+        return None if work < _HEAVY else math.ceil(_LONG / work)
+
+    def _grid(self, start: int) -> Grid:
+        return Grid(
+            tuple(members_of(self.timing, self.rings)),
+            self.rings,
+            self.streams,
+            self.boxes,
+            self.timing.counts(start),
+            {name: dtype.itemsize for name, dtype in self.types.items()},
+            self.sizes,
+        )
+
+    def _steady_kernel(self, schedule: Schedule, start: int) -> Function | None:
+        """The kernel whose calls begin at a known tick; with rows in place in tiles of time.
+
+        Args:
+            schedule: of the kernel of all pushes.
+        """
+        own = copy.copy(self)
+        own.times = Times(self.timing, self.outputs, self.sizes, start)
+        if self.rings:
+            tiles = found_tiles(grid := self._grid(start), self.timing)
+            if tiles is None:
+                return None
+            own._declared(self.rings)
+            kernel = own._kernel()
+            accesses = {name: own._access(name) for name in self.rings}
+            if not scheduled_in_tiles(kernel, grid, tiles, accesses, schedule, _THREADS):
+                return None
+        else:
+            own._declared({})
+            kernel = own._kernel()
+            found = with_window_tiles(kernel.default_schedule, self.streams, self.timing)
+            if not adds_up_in_order(found, self.streams):
+                return None
+            kernel.set_schedule(found).when_work(0, threads=_THREADS)
+        own._store(kernel)
+        kept = [name for name in self.streams if own._line(name) is not None]
+        arrays = {*self.inputs, *(f"{name}_line" for name in kept)}
+        arrays.update(f"{name}_ring" for name in self.rings)
+        return kernel if arrays <= set(kernel.inputs) else None
 
     def _is_safe(self) -> bool:
         """Whether no read may fail: a kernel that stops midway would leave rows half changed."""
@@ -495,7 +480,7 @@ class _Maker:
                     kernel[new.name].store_in(memory[tuple(own)])
                     continue
                 kernel[new.name].set_access(
-                    f"{self.times.declared} -> {{ {new.name}[{', '.join(iterators)}] -> "
+                    f"[{', '.join(kernel.parameters)}] -> {{ {new.name}[{', '.join(iterators)}] -> "
                     f"{array}[{', '.join(places)}] }}"
                 )
 
@@ -517,7 +502,34 @@ class _Maker:
         kernel = self._kernel()
         times = {name: one.handle.iterators[one.axis] for name, one in self.streams.items()}
         accesses = {name: self._access(name) for name in rows}
-        return kernel, scheduled_with_rings(kernel, self.timing, accesses, times, _THREADS)
+        given = (kernel, self.timing, accesses, times, _THREADS)
+        plain = self._plain_schedule(rows)
+        refused = "" if plain is None else scheduled_with_rings(*given, plain)
+        if refused == "":
+            refused = scheduled_with_rings(*given)
+        return kernel, refused
+
+    def _plain_schedule(self, rows: dict[str, int]) -> Schedule | None:
+        """What is known of the schedule of one stream in place that adds up nothing, and of its readers."""
+        ring, *more = rows
+        reduces = any(
+            node.kind == "reduce"
+            for handle in self.program.computations
+            for _, value in handle.pieces
+            for node in value.nodes()
+        )
+        if more or reduces:
+            return None
+        members = {*members_of(self.timing, rows), *self.inputs}
+        stream = self.streams[ring]
+        iterators = [one for d, one in enumerate(stream.handle.iterators) if d != stream.axis]
+        return plain_schedule(
+            ring,
+            [name for name in self.streams if name not in members],
+            self.boxes[ring],
+            iterators,
+            self.types[ring].itemsize,
+        )
 
     def _reordered(self, rows: dict[str, int]) -> Function:
         """The kernel in the order that was given, with as many rows as that needs, within limits; else

@@ -48,7 +48,7 @@ class Waiting:
         for array, own in zip(self._arrays, state[1], strict=True):
             array[...] = own
 
-    def _cut(self, arrays: tuple[Array, ...], begin: int, end: int) -> tuple[Array, ...]:
+    def cut(self, arrays: tuple[Array, ...], begin: int, end: int) -> tuple[Array, ...]:
         """The elements of some ticks."""
         return tuple(
             array[(slice(None),) * axis + (slice(int(rate * begin), int(rate * end)),)]
@@ -59,7 +59,7 @@ class Waiting:
         """Those of the chunks go behind what waits."""
         new = self.ticks + end - begin
         for to, what in zip(
-            self._cut(self._arrays, self.ticks, new), self._cut(chunks, begin, end), strict=True
+            self.cut(self._arrays, self.ticks, new), self.cut(chunks, begin, end), strict=True
         ):
             to[...] = what
         self.ticks = new
@@ -73,12 +73,12 @@ class Waiting:
         if due and self.ticks:
             used = min(due - self.ticks, self._period - (now + self.ticks) % self._period, ticks)
             self._put(chunks, 0, used)
-            first = self._cut(self._arrays, 0, self.ticks)
+            first = self.cut(self._arrays, 0, self.ticks)
             due -= self.ticks
             self.ticks = 0
             yield first
         if due:
-            yield self._cut(chunks, used, used + due)
+            yield self.cut(chunks, used, used + due)
             used += due
         if used < ticks:
             self._put(chunks, used, ticks)

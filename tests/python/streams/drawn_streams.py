@@ -5,8 +5,8 @@
 A case is a program of several arrays of int64 (so that every order of additions gives the same bits): one
 after the other reads earlier ones at other rates, with delays, ahead of time, at neighbours in a grid, and
 itself; some say how their values depend on the time. It runs with random cuts, clones and pickles, with rows
-in place or sliding, in random periods. Inadmissible programs are admissible ones with one defect, whose
-refusal has to be for that defect.
+in place, in small tiles of time if there are any, or sliding, in random periods.
+Inadmissible programs are admissible ones with one defect, whose refusal has to be for that defect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
-from tilewright.streams import folding
+from tilewright.streams import folding, steps, time_tiles
 
 n, i, s = tw.iters("n i s")
 LONGEST = 60
@@ -257,12 +257,17 @@ def check(seed: int, in_place: bool = False) -> str:
     """Runs a case; says which kind it was. Raises AssertionError where anything is wrong."""
     rng = random.Random(seed)
     case = drawn_in_place(rng) if in_place else drawn(rng)
-    least = folding._LEAST
+    before = folding._LEAST, time_tiles._size, time_tiles._LOWEST
+    work = steps._HEAVY, steps._LONG, folding._LONG
+    tile = rng.randint(1, 6), rng.randint(1, 5)
     folding._LEAST = 1 if case.in_place else 2**30
+    time_tiles._size, time_tiles._LOWEST = lambda grid, skew=1: tile, 1
+    steps._HEAVY, steps._LONG, folding._LONG = 1, 24, rng.choice([0, 8])
     try:
         return _checked(case, rng, seed, not in_place)
     finally:
-        folding._LEAST = least
+        folding._LEAST, time_tiles._size, time_tiles._LOWEST = before
+        steps._HEAVY, steps._LONG, folding._LONG = work
 
 
 def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) -> str:
@@ -325,7 +330,9 @@ def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) 
         # After a flush, an output is shorter than its time only if its next element needs more.
         held_back = len(values) < ends[number] and is_there(number, len(values))
         assert not held_back, f"c{number}[{len(values)}] was held back"
-    return f"{'in place' if folded else 'sliding'}{', periods' if command else ''}"
+    long = stream.long_kernel is not None
+    how = ("in tiles" if long else "in place") if folded else "long" if long else "sliding"
+    return f"{how}{', periods' if command else ''}"
 
 
 def _rows(case: Case, ends: list[int]) -> Callable[[int, int], bool]:

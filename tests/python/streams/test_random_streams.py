@@ -14,4 +14,5 @@ def test_random_programs(seed: int) -> None:
 
 def test_random_programs_with_rows_in_place() -> None:
     kinds = [check(seed, in_place=True) for seed in range(2000, 2010)]
-    assert sum(kind.startswith("in place") for kind in kinds) >= 6
+    assert sum(kind.startswith("in ") for kind in kinds) >= 6
+    assert sum(kind.startswith("in tiles") for kind in kinds) >= 3

@@ -1,0 +1,91 @@
+"""The parameters of a stream kernel that say from when to when it computes, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..language.names import Parameter
+from .timing import Timing
+
+__all__ = ["Times"]
+
+
+class Times:
+    """The parameters that say from when to when a step computes, and what is known of them.
+
+    Args:
+        start: the tick at which every call begins, if that is known: then the end alone is a parameter.
+    """
+
+    def __init__(
+        self,
+        timing: Timing,
+        outputs: Sequence[str],
+        sizes: Mapping[str, int],
+        start: int | None = None,
+    ) -> None:
+        self.timing = timing
+        self._starts = None if start is None else timing.counts(start)
+        self.reference = timing.inputs[0]
+        self.offsets = {
+            name: 0 if name == self.reference else timing.offset(name, self.reference)
+            for name in timing.rates
+        }
+        self.own = tuple(
+            name
+            for name, offset in self.offsets.items()
+            if offset is None or name == self.reference
+        )
+        begins = timing.counts(start or 0)
+        self.first = tuple(name for name in outputs if begins[name] < 0)
+        ends = ("begin", "end") if start is None else ("end",)
+        names = [f"{name}_{end}" for name in self.own for end in ends]
+        names += [f"{name}_first" for name in self.first] + list(sizes)
+        known = [*self._known(), *(f"{name} = {value}" for name, value in sizes.items())]
+        self.constraint = f"[{', '.join(names)}] -> {{ : {' and '.join(known)} }}"
+
+    def _known(self) -> list[str]:
+        known = [f"0 <= {self.text(self.reference, 'begin')}"]
+        for name in self.own:
+            known.append(f"{self.text(name, 'begin')} <= {name}_end")
+        for name in self.first:
+            begin, end = (f"({self.text(name, which)})" for which in ("begin", "end"))
+            first = f"{name}_first"
+            known += [f"{begin} <= {first}", f"{first} <= {end}"]
+            known.append(f"({first} >= 0 or {first} = {end})")
+        for edge in self.timing.edges:
+            if edge.reader in self.own or edge.producer in self.own:
+                low, high = self.timing.bounds(edge)
+                for which in ("begin", "end"):
+                    reader = f"{edge.gain} * ({self.text(edge.reader, which)})"
+                    producer = f"{edge.step} * ({self.text(edge.producer, which)})"
+                    known.append(f"{low} <= {producer} - {reader} <= {high}")
+        return known
+
+    def text(self, name: str, which: str) -> str:
+        """When a stream begins or ends, as isl's text."""
+        if which == "begin" and self._starts is not None:
+            return str(self._starts[name])
+        offset = self.offsets[name]
+        if offset is None or name == self.reference:
+            return f"{name}_{which}"
+        return f"{int(self.timing.rates[name])} * {self.reference}_{which} + {offset}"
+
+    def value(self, name: str, which: str) -> Any:
+        if which == "begin" and self._starts is not None:
+            return self._starts[name]
+        offset = self.offsets[name]
+        if offset is None or name == self.reference:
+            return Parameter(f"{name}_{which}", self.constraint)
+        reference = Parameter(f"{self.reference}_{which}", self.constraint)
+        return int(self.timing.rates[name]) * reference + offset
+
+    def first_text(self, name: str) -> str:
+        return f"{name}_first" if name in self.first else self.text(name, "begin")
+
+    def first_output(self, name: str) -> Any:
+        """The first element that is handed out: none comes before 0."""
+        if name in self.first:
+            return Parameter(f"{name}_first", self.constraint)
+        return self.value(name, "begin")

@@ -1,0 +1,131 @@
+"""Reductions in the kernel of long pushes: whether they add up in the order of all pushes, and tiles of windows.
+
+Two kernels of one stream have to give the same bits, so both take the terms of each element in their declared order:
+schedules that give lanes or threads partial results are left alone. Where elements at several times read
+overlapping windows of rows (a maximum over the last elements of each channel), several times are computed together, so
+that rows are read from a first-level cache.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .. import _core
+from ..schedule.schedules import Schedule
+from .timing import Streamed, Timing
+
+__all__ = ["adds_up_in_order", "terms_at_once", "with_window_tiles"]
+
+Command = tuple[str, str, tuple[Any, ...]]
+
+_ROWS, _LANES, _TERMS, _BLOCK = 8, 16, 256, 256
+"""A tile: times that are written out, elements side by side, terms of a block, times of a block."""
+
+_WIDE = 64
+"""Elements side by side in a tile of one time: eight vectors of doubles."""
+
+_IN_BLOCKS = ["split", "split", "split", "reorder", "unroll", "vectorize", "parallelize"]
+"""The column, its blocks, the terms; the order, terms that are written out, the vector, the time."""
+
+
+def _is_part(loop: str, known: Iterable[str]) -> bool:
+    """Whether a loop is one of these iterators, or a part that `split` made of one."""
+    return any(re.fullmatch(re.escape(one) + "[01]*", loop) for one in known)
+
+
+def adds_up_in_order(schedule: Schedule, streams: Mapping[str, Streamed]) -> bool:
+    """Whether no command gives an element's terms to several lanes or threads."""
+    known = {name for one in streams.values() for name in one.handle.iterators}
+    for _, command, arguments in schedule.commands:
+        if command == "rfactor":
+            return False
+        if command == "join" and all(_is_part(f"{one}", known) for one in arguments[:2]):
+            known.add(f"{arguments[2]}")
+        if command in ("vectorize", "parallelize"):
+            loops = [one for one in arguments if isinstance(one, str) and one != "dynamic"]
+            if not all(_is_part(one, known) for one in loops):
+                return False
+    return True
+
+
+def terms_at_once(stream: Streamed, sizes: Mapping[str, int], late: int) -> int:
+    """How many terms the elements at a late time have in all; of what adds up nothing, how many there are."""
+    handle, most = stream.handle, 1
+    for _, instances in _core.computed_parts(handle):
+        known = instances.project_out_parameters(["forever"])
+        known = known.fix({p: sizes[p] for p in known.parameters() if p in sizes})
+        if known.is_empty():
+            continue
+        ((name, dimensions, _),) = known.tuples()
+        own = [f"i{d}" for d in range(len(dimensions))]
+        place = f"{name}[{', '.join(own)}]"
+        then = known.intersect(_core.IntegerSet(f"{{ {place} : {own[stream.axis]} = {late} }}"))
+        if then.is_empty():
+            continue
+        terms = 1
+        for d in range(len(own)):
+            alone = then.project_out([other for other in range(len(own)) if other != d])
+            low, high = alone.lexmin().sample(), alone.lexmax().sample()
+            terms *= 0 if low is None or high is None else high[1][0] - low[1][0] + 1
+        most = max(most, terms)
+    return most
+
+
+def with_window_tiles(
+    schedule: Schedule, streams: Mapping[str, Streamed], timing: Timing
+) -> Schedule:
+    """The schedule with tiles that stay in registers for reductions of which a block of terms would run for
+    one vector of elements after the other: of several times where windows move on by one element and vectors
+    go along another dimension, else of several vectors."""
+    times = {one.handle.iterators[one.axis] for one in streams.values()}
+    steps: dict[str, set[tuple[int, int]]] = {}
+    for edge in timing.edges:
+        steps.setdefault(edge.reader, set()).add((edge.gain, edge.step))
+    commands: list[Command] = list(schedule.commands)
+    for name in schedule.computations:
+        own = [one for one in commands if one[0] == name]
+        if [one[1] for one in own] != _IN_BLOCKS:
+            continue
+        moved = [steps[one] for one in steps if name == one or name.startswith(f"{one}_")]
+        column, term, (time, *_) = own[0][2][0], own[2][2][0], own[-1][2]
+        if moved == [{(1, 1)}] and time in times and column not in times:
+            new = _of_times(time, column, term)
+        else:
+            new = _of_vectors(column, term, own[-1][2])
+        place = commands.index(own[0])
+        commands = [one for one in commands if one[0] != name]
+        commands[place:place] = [(name, command, tuple(given)) for command, given in new]
+    return Schedule(commands)
+
+
+def _of_times(time: str, column: str, term: str) -> list[tuple[str, list[Any]]]:
+    order = [
+        time + "0",
+        column + "0",
+        term + "0",
+        time + "10",
+        term + "1",
+        time + "11",
+        column + "1",
+    ]
+    return [
+        ("split", [time, _BLOCK]),
+        ("split", [time + "1", _ROWS]),
+        ("split", [column, _LANES]),
+        ("split", [term, _TERMS]),
+        ("reorder", order),
+        ("unroll", [time + "11", _ROWS]),
+        ("vectorize", [column + "1", _LANES]),
+        ("parallelize", [time + "0", column + "0"]),
+    ]
+
+
+def _of_vectors(column: str, term: str, parallel: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    return [
+        ("split", [column, _WIDE]),
+        ("reorder", [column + "0", term, column + "1"]),
+        ("vectorize", [column + "1", _WIDE]),
+        ("parallelize", list(parallel)),
+    ]

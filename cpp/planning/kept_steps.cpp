@@ -1,6 +1,6 @@
 #include "planning/kept_steps.h"
 
-#include "planning/auto/time_tiles.h"
+#include "planning/auto/legal_mapping.h"
 #include "planning/recurrence_groups.h"
 
 #include <algorithm>

@@ -14,7 +14,7 @@ constexpr std::int64_t chains_at_once = 8;
 /// Chains further behind each other than this leave too little of a tile between its borders.
 constexpr std::int64_t most_skew = 4;
 /// Of waiting to work. Below, plain loops are as fast.
-constexpr double worth_waiting = 0.75;
+constexpr double worth_waiting = 0.3;
 
 /// [the loops outside, around, inner] of an instance.
 isl::map times_of(const isl::set &domain, const ChainLoops &loops) {

@@ -90,7 +90,8 @@ public:
   }
 
 private:
-  static double work_of(const Computation &computation) {
+  /// Of each value once, and not of what a member has just made, which is in a register.
+  double work_of(const Computation &computation) const {
     double work = access_work; // the store
     std::vector<ExprPtr> values;
     for (const Piece &piece : computation.pieces) {
@@ -99,19 +100,37 @@ private:
     const std::vector<ExprPtr> nodes =
         parents_first(values, [](const Expr &node) { return node.kind != ExprKind::Access; });
     std::set<const Expr *> data; // what is not about indices alone
-    std::set<std::string> read;
-    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-      const std::vector<ExprPtr> &operands = (*node)->operands;
-      if ((*node)->kind == ExprKind::Access) {
-        data.insert(node->get());
-        work += read.insert(to_string(*node)).second ? access_work : 0;
-      } else if (std::any_of(operands.begin(), operands.end(),
-                             [&](const ExprPtr &each) { return data.contains(each.get()); })) {
-        data.insert(node->get());
-        work += asks_indices(**node, data) ? 0 : cost_of(**node).work;
+    std::map<std::string, size_t> known;
+    std::map<const Expr *, size_t> numbers;
+    for (auto each = nodes.rbegin(); each != nodes.rend(); ++each) {
+      const Expr &node = **each;
+      const bool is_read = node.kind == ExprKind::Access;
+      const bool is_new = known.emplace(text_of(*each, numbers), known.size()).second;
+      numbers[&node] = known.at(text_of(*each, numbers));
+      if (is_read) {
+        data.insert(&node);
+        work += is_new && !is_own_iteration(node, computation) ? access_work : 0;
+      } else if (std::any_of(
+                     node.operands.begin(), node.operands.end(),
+                     [&](const ExprPtr &operand) { return data.contains(operand.get()); })) {
+        data.insert(&node);
+        work += !is_new || asks_indices(node, data) ? 0 : cost_of(node).work;
       }
     }
     return work;
+  }
+
+  /// The same of all nodes that have one value: operands are given by their numbers.
+  static std::string text_of(const ExprPtr &node, const std::map<const Expr *, size_t> &numbers) {
+    if (node->operands.empty() || node->kind == ExprKind::Access) {
+      return to_string(node);
+    }
+    std::string text = std::to_string(static_cast<int>(node->kind)) + " " +
+                       std::to_string(static_cast<int>(node->op)) + " " + type_name(node->type);
+    for (const ExprPtr &operand : node->operands) {
+      text += " " + std::to_string(numbers.at(operand.get()));
+    }
+    return text;
   }
 
   /// Such a choice is made by the bounds of loops.
@@ -150,26 +169,41 @@ private:
     return of_nodes_[node.get()] = longest;
   }
 
-  std::optional<double> wait_of_read(const Expr &read, const std::string &reader) {
-    const std::string producer = read.producer->name;
-    const Computation &computation = **function_.find(reader);
-    if (!iterators_.contains(producer) || read.operands.size() != computation.rank()) {
-      return std::nullopt;
-    }
-    const IterationSpace space{reader, instance_space(computation).iterators};
-    bool is_before = false;
+  bool is_of_member(const Expr &read, const Computation &reader) const {
+    return iterators_.contains(read.producer->name) && read.operands.size() == reader.rank();
+  }
+
+  /// Where a read of a member moves against the iterators of its reader: nothing where it is no
+  /// shift by numbers.
+  std::optional<std::set<std::string>> shifted(const Expr &read, const Computation &reader) const {
+    const IterationSpace space{reader.name, instance_space(reader).iterators};
+    std::set<std::string> moved;
     for (size_t d = 0; d < read.operands.size(); ++d) {
       const auto subscript = to_affine(read.operands[d], space);
       const auto own = to_affine(iterator(space.iterators[d]), space);
-      const bool is_shift =
-          subscript && isl_pw_aff_is_cst(subscript->sub(*own).get()) == isl_bool_true;
-      const bool is_same = is_shift && subscript->is_equal(*own);
-      if (!is_same && !(is_shift && space.iterators[d] == iterators_.at(reader))) {
+      if (!subscript || isl_pw_aff_is_cst(subscript->sub(*own).get()) != isl_bool_true) {
         return std::nullopt;
       }
-      is_before = is_before || !is_same;
+      if (!subscript->is_equal(*own)) {
+        moved.insert(space.iterators[d]);
+      }
     }
-    return is_before ? 0 : wait_of(producer);
+    return moved;
+  }
+
+  bool is_own_iteration(const Expr &read, const Computation &reader) const {
+    const auto moved = is_of_member(read, reader) ? shifted(read, reader) : std::nullopt;
+    return moved && moved->empty();
+  }
+
+  std::optional<double> wait_of_read(const Expr &read, const std::string &name) {
+    const Computation &reader = **function_.find(name);
+    const auto moved = is_of_member(read, reader) ? shifted(read, reader) : std::nullopt;
+    if (!moved || moved->size() > 1 ||
+        (moved->size() == 1 && *moved->begin() != iterators_.at(name))) {
+      return std::nullopt;
+    }
+    return moved->empty() ? wait_of(read.producer->name) : 0;
   }
 
   const Function &function_;

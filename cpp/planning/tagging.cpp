@@ -267,6 +267,14 @@ bool Tagging::join_blocks(bool keeps_rows) {
   return true;
 }
 
+void Tagging::set_side_by_side(const Chains &chains) {
+  const size_t inner = shape_.rank() - 1;
+  for (const Command &command :
+       chains.commands(computation_, shape_.name(inner - 1), shape_.name(inner))) {
+    mapping_ = mapping_.with(command);
+  }
+}
+
 /// The outermost of the loops that no reduced iterator drives, after so many others.
 bool Tagging::parallelize(size_t choice) {
   std::vector<LoopDimension> loops = mapping_.time_space(computation_).dimensions;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mapping/mapping.h"
+#include "planning/chains.h"
 #include "planning/computation_shape.h"
 #include "planning/register_tiles.h"
 
@@ -30,6 +31,8 @@ public:
 
   /// Vector loops and tiles.
   void vectorize();
+  /// Chains of the two innermost loops instead.
+  void set_side_by_side(const Chains &chains);
   /// The loops over blocks of a tiled reduction run as one parallel loop. If `keeps_rows`, the
   /// first one stays for others to share if it is a whole loop. False if there are not several.
   bool join_blocks(bool keeps_rows);

@@ -9,8 +9,9 @@ namespace tilewright {
 
 namespace {
 
-/// More values than these need their own memory anyway.
-constexpr std::int64_t most_folded = 8;
+/// More values than these need their own memory anyway. Chains side by side, and what the first one
+/// of them reads, are no more.
+constexpr std::int64_t most_folded = 16;
 
 } // namespace
 

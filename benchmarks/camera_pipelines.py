@@ -88,11 +88,11 @@ def bilateral_edges(size: int) -> tuple[int, int]:
 
 
 def bilateral() -> tw.Function:
-    """Brightness is summed up in cells of a coarse grid of places and levels, blurred there, and read off between cells."""
+    """Brightness, summed up in cells of a coarse grid of places and levels, blurred there, and read between cells."""
     x = tw.input("x", [H, W], tw.float32)
     rows, columns = H // CELL, W // CELL
     pixel = (CELL * a + r, CELL * b + q)
-    cells = {a: rows, b: columns, z: DEPTH}
+    cells: dict[Any, Any] = {a: rows, b: columns, z: DEPTH}
     level = (x[pixel] * LEVELS + (0.5 + AHEAD)).astype(tw.int32)
     window = {r: CELL, q: CELL}
 
@@ -100,9 +100,9 @@ def bilateral() -> tw.Function:
         return tw.computation(name, cells, tw.sum(value, over=window, where=level == z))
 
     def blurred(name: str, of: tw.Computation) -> tw.Computation:
-        deep = {a: rows, b: columns, z: (2, DEPTH - 2)}
-        wide = {a: rows, b: (2, columns - 2), z: (2, DEPTH - 2)}
-        inner = {a: (2, rows - 2), b: (2, columns - 2), z: (2, DEPTH - 2)}
+        deep: dict[Any, Any] = {a: rows, b: columns, z: (2, DEPTH - 2)}
+        wide: dict[Any, Any] = {a: rows, b: (2, columns - 2), z: (2, DEPTH - 2)}
+        inner: dict[Any, Any] = {a: (2, rows - 2), b: (2, columns - 2), z: (2, DEPTH - 2)}
 
         def five(at: Any) -> Any:
             return sum((at(d - 2) * tap for d, tap in enumerate(TAPS[1:], 1)), at(-2) * TAPS[0])
@@ -143,7 +143,8 @@ def bilateral() -> tw.Function:
 def bilateral_in_numpy(x: Array) -> Array:
     rows, columns = (size // CELL for size in x.shape)
     level = (x * np.float32(LEVELS) + np.float32(0.5 + AHEAD)).astype(np.int32)
-    y, x_ = np.indices(x.shape) // CELL
+    places: Array = np.indices(x.shape)
+    y, x_ = list(places // CELL)
     grids = np.zeros((2, rows, columns, DEPTH), np.float32)
     for grid, values in zip(grids, (x, np.ones_like(x)), strict=True):
         np.add.at(grid, (y, x_, level), values)
@@ -154,22 +155,22 @@ def bilateral_in_numpy(x: Array) -> Array:
                 for d, tap in enumerate(TAPS))
         )  # fmt: skip
     at = x * np.float32(LEVELS) + np.float32(AHEAD)
-    base = np.clip(at.astype(np.int32), AHEAD, AHEAD + LEVELS)
-    part = at - base
-    down, right = (index % CELL / np.float32(CELL) for index in np.indices(x.shape))
+    base: Array = np.clip(at.astype(np.int32), AHEAD, AHEAD + LEVELS)
+    part = np.asarray(at - base)
+    down, right = (index % CELL / np.float32(CELL) for index in list(places))
     (top, bottom), (left, end) = (bilateral_edges(size) for size in x.shape)
     inside = (slice(top, bottom), slice(left, end))
-    y, x_, base = y[inside] - 2, x_[inside] - 2, base[inside] - 2
+    y, x_, level = y[inside] - 2, x_[inside] - 2, base[inside] - 2
     part, down, right = part[inside], down[inside], right[inside]
 
     def mixed(one: Array, other: Array, share: Array) -> Array:
-        return one + (other - one) * share
+        return np.asarray(one + (other - one) * share)
 
     def between(grid: Array) -> Array:
         along = [
             mixed(
-                mixed(grid[y + dy, x_, base], grid[y + dy, x_, base + 1], part),
-                mixed(grid[y + dy, x_ + 1, base], grid[y + dy, x_ + 1, base + 1], part),
+                mixed(grid[y + dy, x_, level], grid[y + dy, x_, level + 1], part),
+                mixed(grid[y + dy, x_ + 1, level], grid[y + dy, x_ + 1, level + 1], part),
                 right,
             )
             for dy in (0, 1)

@@ -72,6 +72,7 @@ private:
   bool has_few_results() const;
   void sum_blocks(size_t term, std::int64_t lanes);
   void scatter_rows(std::int64_t lanes);
+  void update_picked();
   void fold_rows(size_t term, std::int64_t lanes);
   void fold_terms(size_t term, std::int64_t lanes);
   void fold_lanes(const std::string &folded, const std::string &term, const std::string &outer,

@@ -310,6 +310,9 @@ private:
 
   std::string why_no_vector(const std::string &name) const {
     const Shape shape(**now_.mapping.function().find(name));
+    if (shape.has_picked()) {
+      return "data choose the element that each term is added to";
+    }
     if (!shape.simple()) {
       return "it has no loop, or reads at computed subscripts, or computes with what vectors do "
              "not have";

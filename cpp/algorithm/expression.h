@@ -195,7 +195,7 @@ std::vector<ExprPtr> parents_first(const std::vector<ExprPtr> &roots,
                                    const std::function<bool(const Expr &)> &goes_below);
 /// Replaces iterators by expressions (by name; a null replacement keeps the iterator); reduced
 /// iterators shadow, and are renamed where a replacement would be captured. Affects subscripts,
-/// bounds and conditions.
+/// bounds and conditions. Numbers added to one sum become one: i + 1 for i in i - 1 is i.
 ExprPtr substitute(const ExprPtr &root,
                    const std::function<ExprPtr(const std::string &)> &replacement);
 

@@ -108,6 +108,40 @@ ExprPtr with_fresh_states(const ExprPtr &loop) {
   return finished(std::move(copy));
 }
 
+/// A sum and a number that is added to it.
+struct Moved {
+  ExprPtr from;
+  std::int64_t by;
+};
+
+/// What an int64 sum or difference with a number is made of, if it is one.
+std::optional<Moved> moved(const Expr &sum) {
+  if (sum.kind != ExprKind::Binary || sum.type != Int64 ||
+      (sum.op != Op::Add && sum.op != Op::Sub) || sum.operands.back()->kind != ExprKind::Constant ||
+      !sum.operands.back()->name.empty()) {
+    return std::nullopt;
+  }
+  const auto *number = std::get_if<std::int64_t>(&sum.operands.back()->value);
+  constexpr std::int64_t most = std::int64_t{1} << 40; // far from where sums wrap around
+  if (number == nullptr || *number > most || *number < -most) {
+    return std::nullopt;
+  }
+  return Moved{sum.operands.front(), sum.op == Op::Add ? *number : -*number};
+}
+
+/// (i - 1) + 1, which a replaced iterator leaves, is i: who looks for an element A[i] finds it.
+ExprPtr with_one_number(const ExprPtr &sum) {
+  const std::optional<Moved> outer = moved(*sum);
+  const std::optional<Moved> inner = outer ? moved(*outer->from) : std::nullopt;
+  if (!inner) {
+    return sum;
+  }
+  const std::int64_t by = outer->by + inner->by;
+  return by == 0  ? inner->from
+         : by > 0 ? binary(Op::Add, inner->from, constant(by, Int64))
+                  : binary(Op::Sub, inner->from, constant(-by, Int64));
+}
+
 using Names = std::set<std::string>;
 
 class Substitution {
@@ -142,6 +176,7 @@ public:
         operands.push_back(rewrite(operand, scope));
       }
       result = with_operands(expr, std::move(operands));
+      result = result == expr ? result : with_one_number(result);
     }
     if (result != expr && !expr->states.empty()) {
       result = with_fresh_states(result);

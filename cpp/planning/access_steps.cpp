@@ -10,34 +10,52 @@ namespace tilewright {
 
 namespace {
 
-/// The coefficient of one iterator, where all pieces of a function have the same or none.
-std::optional<std::int64_t> coefficient_of(const isl::pw_aff &value, size_t iterator) {
+/// Longer periods are not looked for.
+constexpr std::int64_t longest_period = 8;
+
+/// By how much an affine function grows in `period` iterations: nothing where that differs from one
+/// to the next, as floor(x / 2) does from x to x + 1.
+std::optional<isl::val> growth(const isl::aff &function, unsigned iterator, std::int64_t period) {
+  isl::val sum = isl::manage(isl_val_mul(
+      isl_aff_get_coefficient_val(function.get(), isl_dim_in, static_cast<int>(iterator)),
+      isl_val_int_from_si(isl_context().get(), period)));
+  const isl_size divisions = isl_aff_dim(function.get(), isl_dim_div);
+  for (isl_size d = 0; d < divisions; ++d) {
+    const isl::val factor =
+        isl::manage(isl_aff_get_coefficient_val(function.get(), isl_dim_div, static_cast<int>(d)));
+    if (factor.is_null() || isl_val_is_zero(factor.get()) != isl_bool_false) {
+      continue;
+    }
+    const auto inside =
+        growth(isl::manage(isl_aff_get_div(function.get(), static_cast<int>(d))), iterator, period);
+    if (!inside || isl_val_is_int(inside->get()) != isl_bool_true) {
+      return std::nullopt;
+    }
+    sum = isl::manage(isl_val_add(sum.release(), isl_val_mul(factor.copy(), inside->copy())));
+  }
+  return sum.is_null() ? std::nullopt : std::optional(sum);
+}
+
+/// By how much it moves in `period` iterations, where all pieces of a function say the same or
+/// none.
+std::optional<std::int64_t> coefficient_of(const isl::pw_aff &value, size_t iterator,
+                                           std::int64_t period) {
   struct Found {
     unsigned position;
+    std::int64_t period;
     std::optional<std::int64_t> coefficient = 0;
-  } found{static_cast<unsigned>(iterator)};
+  } found{static_cast<unsigned>(iterator), period};
   const isl_stat status = isl_pw_aff_foreach_piece(
       value.get(),
       [](isl_set *piece, isl_aff *affine, void *user) {
         auto &into = *static_cast<Found *>(user);
         isl_set_free(piece);
-        const isl::aff function = isl::manage(affine);
-        const isl::val one =
-            isl::manage(isl_aff_get_coefficient_val(function.get(), isl_dim_in, into.position));
-        bool divided = false;
-        const isl_size divisions = isl_aff_dim(function.get(), isl_dim_div);
-        for (isl_size d = 0; d < divisions; ++d) {
-          const isl::aff division =
-              isl::manage(isl_aff_get_div(function.get(), static_cast<int>(d)));
-          divided = divided || isl_aff_involves_dims(division.get(), isl_dim_in, into.position,
-                                                     1) != isl_bool_false;
-        }
-        if (one.is_null() || isl_val_is_int(one.get()) != isl_bool_true || divided ||
-            !into.coefficient) {
+        const auto moved = growth(isl::manage(affine), into.position, into.period);
+        if (!moved || isl_val_is_int(moved->get()) != isl_bool_true || !into.coefficient) {
           into.coefficient = std::nullopt;
           return isl_stat_ok;
         }
-        const std::int64_t here = isl_val_get_num_si(one.get());
+        const std::int64_t here = isl_val_get_num_si(moved->get());
         // A clamped subscript stands still at the border.
         if (here != 0 && *into.coefficient != 0 && here != *into.coefficient) {
           into.coefficient = std::nullopt;
@@ -57,7 +75,22 @@ std::optional<std::int64_t> coefficient_of(const isl::pw_aff &value, size_t iter
 
 std::optional<std::int64_t> Access::coefficient(size_t dimension, size_t iterator) const {
   const auto &subscript = subscripts[dimension];
-  return subscript ? coefficient_of(*subscript, iterator) : std::nullopt;
+  const std::int64_t period = iterator < periods.size() ? periods[iterator] : 1;
+  return subscript ? coefficient_of(*subscript, iterator, period) : std::nullopt;
+}
+
+std::optional<std::int64_t> Access::period(size_t iterator) const {
+  const auto moves = [&](std::int64_t count) {
+    return std::all_of(subscripts.begin(), subscripts.end(), [&](const auto &subscript) {
+      return subscript && coefficient_of(*subscript, iterator, count);
+    });
+  };
+  for (std::int64_t count = 1; count <= longest_period; ++count) {
+    if (moves(count)) {
+      return count;
+    }
+  }
+  return std::nullopt;
 }
 
 Step Access::step(size_t iterator) const {

@@ -23,9 +23,14 @@ struct Access {
   bool conditional = false;                           ///< whether it is read depends on a condition
   const void *node = nullptr;                         ///< the expression, to be told from others
   std::vector<std::optional<std::int64_t>> extents;   ///< of the array, where they are numbers
+  std::vector<std::int64_t> periods; ///< iterations of a step, by iterator: 1 where it is empty
 
-  /// How far a subscript moves from one iteration to the next: nothing where that differs.
+  /// How far a subscript moves from one iteration, or as many as a period has, to the next: nothing
+  /// where that differs.
   std::optional<std::int64_t> coefficient(size_t dimension, size_t iterator) const;
+  /// The fewest iterations in which all subscripts move by a number of elements that is the same
+  /// everywhere, as x // 2 does by one in two: nothing where that is no small number.
+  std::optional<std::int64_t> period(size_t iterator) const;
   Step step(size_t iterator) const;
   /// By how many elements of memory it moves, in an array without gaps; nothing where that is no
   /// number.

@@ -19,11 +19,15 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace tilewright {
 
 namespace {
+
+/// Of more, each would have too few iterations.
+constexpr std::int64_t most_phases = 8;
 
 /// `set` with one dimension left.
 isl_set *project_onto(const isl::set &set, size_t dimension, size_t rank) {
@@ -119,6 +123,35 @@ Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t>
   for (size_t d = 0; d < extents_.size(); ++d) {
     extents_[d] = constant_extent(d);
   }
+}
+
+std::optional<Shape> Shape::in_phases() const {
+  std::vector<std::int64_t> periods(extents_.size(), 1);
+  for (size_t d = 0; d < rank(); ++d) {
+    for (const Access &read : reads_) {
+      periods[d] = std::lcm(periods[d], read.period(d).value_or(1));
+    }
+    if (periods[d] > most_phases) {
+      periods[d] = 1;
+    }
+  }
+  if (std::all_of(periods.begin(), periods.end(), [](std::int64_t each) { return each == 1; })) {
+    return std::nullopt;
+  }
+  Shape result = *this;
+  for (Access &read : result.reads_) {
+    read.periods = periods;
+  }
+  for (Operand &operand : result.operands_) {
+    operand.access.periods = periods;
+  }
+  for (size_t d = 0; d < periods.size(); ++d) {
+    if (result.extents_[d]) {
+      result.extents_[d] = (*result.extents_[d] + periods[d] - 1) / periods[d];
+    }
+  }
+  result.periods_ = std::move(periods);
+  return result;
 }
 
 bool Shape::is_chosen(const LoopDimension &loop) const {
@@ -271,6 +304,13 @@ bool Shape::is_shared(size_t row, size_t column) const {
   return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
     return read.step(column) == Step::Unit && read.step(row) == Step::None;
   });
+}
+
+bool Shape::is_shared_apart(size_t row, size_t column) const {
+  return moves_at_most(column, most_apart) &&
+         std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+           return read.distance(column).value_or(0) != 0 && read.step(row) == Step::None;
+         });
 }
 
 bool Shape::is_streamed(size_t row, size_t column) const {

@@ -17,6 +17,10 @@
 
 namespace tilewright {
 
+/// Elements that lie farther apart are gathered one by one: of a vector of these, more memory is
+/// read in vain than used.
+inline constexpr std::int64_t most_apart = 4;
+
 /// Iterators are given by their positions: those of the results first, then those that a reduction
 /// runs over.
 class Shape {
@@ -28,7 +32,10 @@ public:
   bool simple() const { return simple_; }
   size_t rank() const { return space_.iterators.size() - space_.reduced; }
   size_t reduced() const { return space_.reduced; }
-  const std::string &name(size_t iterator) const { return space_.iterators[iterator]; }
+  /// The loop over an iterator; of one in phases, that over its periods.
+  std::string name(size_t iterator) const {
+    return space_.iterators[iterator] + (period(iterator) > 1 ? "0" : "");
+  }
   /// Of a vector of 64 bytes of the largest type that is computed with.
   std::int64_t lanes() const;
   /// The same, or as many as a shorter loop along an iterator needs.
@@ -83,6 +90,9 @@ public:
   bool moves_at_most(size_t iterator, std::int64_t most) const;
   /// Is something that vectors along `column` load the same in all iterations of `row`?
   bool is_shared(size_t row, size_t column) const;
+  /// The same where elements lie apart by few places, as what a convolution reads that takes every
+  /// second pixel: rows that share them share what it costs to choose them from whole vectors.
+  bool is_shared_apart(size_t row, size_t column) const;
 
   /// Does each iteration of `row` load other vectors along `column`, too?
   bool is_streamed(size_t row, size_t column) const;
@@ -107,6 +117,15 @@ public:
   bool packs_all(size_t row, size_t column) const;
   /// Is every read contiguous along `column`, or else along `row`, and some along `row` only?
   bool is_transposition(size_t row, size_t column) const;
+
+  /// The same computation with the iterators of the results in phases: of x in X[x // 2], the even
+  /// and the odd ones, in each of which an iteration moves by one element. Nothing if no iterator
+  /// has any.
+  std::optional<Shape> in_phases() const;
+  /// How many phases an iterator has: 1 for none.
+  std::int64_t period(size_t iterator) const { return periods_.empty() ? 1 : periods_[iterator]; }
+  /// The loop over the phases of an iterator that is split by its period.
+  std::string phase(size_t iterator) const { return space_.iterators[iterator] + "1"; }
 
   /// Bytes of the elements that vectors along `column` load and all iterations of `row` share: for
   /// `lanes` columns, one iteration of `term`, and all of the other reduced iterators that have
@@ -145,7 +164,8 @@ private:
   std::map<std::string, std::int64_t> fixed_;
   InstanceSpace space_;
   std::vector<Access> reads_;
-  std::vector<Operand> operands_; ///< of a reduction
+  std::vector<std::int64_t> periods_; ///< of all iterators, or empty
+  std::vector<Operand> operands_;     ///< of a reduction
   std::set<std::string> tested_;
   std::set<std::string> chosen_;
   std::set<std::string> picked_;

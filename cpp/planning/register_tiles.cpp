@@ -112,7 +112,8 @@ std::optional<size_t> find_row(const Shape &shape, size_t column) {
     const bool shares =
         shape.all_contiguous(column)
             ? shape.is_shared(row, column)
-            : shape.reduced() > 0 && !has_small_window(shape) && shape.packs_all(row, column);
+            : shape.reduced() > 0 && !has_small_window(shape) &&
+                  (shape.packs_all(row, column) || shape.is_shared_apart(row, column));
     if (shares && !shape.is_chosen(row) && shape.extent(row).value_or(least_rows) >= least_rows) {
       return row;
     }

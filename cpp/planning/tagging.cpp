@@ -12,9 +12,6 @@ namespace {
 
 /// Shorter loops are no vectors.
 constexpr std::int64_t fewest_lanes = 4;
-/// Elements that lie farther apart are gathered one by one: of a vector of these, more memory is
-/// read in vain than used.
-constexpr std::int64_t most_apart = 4;
 /// So many terms of a window are written out one after the other.
 constexpr std::int64_t max_unrolled_terms = 16;
 /// Rows of a block of a transposition: of both arrays, a block touches few pages.
@@ -67,7 +64,7 @@ void Tagging::vectorize() {
     little_ = little_for_borders;
   }
   if (shape_.rank() > 0 && !shape_.has_condition() && (long_enough(column) || sums_short()) &&
-      (shape_.all_contiguous(column) || (shape_.states() < 2 && contiguous_when_packed(column)))) {
+      (shape_.all_contiguous(column) || (shape_.states() < 2 && tiles_apart(column)))) {
     shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes})
                           : reduce(column, shape_.lanes_along(column));
     return;
@@ -82,7 +79,7 @@ void Tagging::vectorize() {
     give("vectorize", {j + "1", lanes});
     return;
   }
-  if (shape_.reduced() == 0) {
+  if (vectorize_in_phases() || shape_.reduced() == 0) {
     return;
   }
   const size_t term = shape_.term();
@@ -185,6 +182,49 @@ bool Tagging::vectorize_interleaved() {
   return true;
 }
 
+/// What moves by one element in every second iteration, as X[x // 2] does, moves by one in each of
+/// the even ones, and of the odd ones. A reduction has a tile in each of these phases. Of other
+/// results, the phases of a vector stand next to each other, so that stores interleave them.
+bool Tagging::vectorize_in_phases() {
+  if (shape_.rank() == 0 || shape_.has_condition() || shape_.states() > 1) {
+    return false;
+  }
+  const size_t column = shape_.column();
+  const auto phased = shape_.in_phases();
+  const std::int64_t lanes = shape_.lanes();
+  if (!phased || phased->period(column) == 1 || phased->extent(column).value_or(lanes) < lanes) {
+    return false;
+  }
+  const std::string x = phased->name(column);
+  if (shape_.reduced() == 0) {
+    if (!phased->all_contiguous(column)) {
+      return false;
+    }
+    give("split", {shape_.name(column), phased->period(column)});
+    give("split", {x, lanes});
+    give("reorder", {x + "0", phased->phase(column), x + "1"});
+    give("unroll", {phased->phase(column), phased->period(column)});
+    give("vectorize", {x + "1", lanes});
+    return true;
+  }
+  Tagging within(mapping_, computation_, *phased, wide_, streams_);
+  const auto plan = plan_register_tile(*phased, column, wide_);
+  if (!plan) {
+    return false;
+  }
+  for (size_t d = 0; d < shape_.rank(); ++d) {
+    if (phased->period(d) > 1) {
+      within.give("split", {shape_.name(d), phased->period(d)});
+    }
+  }
+  within.tile(*plan);
+  mapping_ = within.mapping_;
+  little_ = within.little_;
+  around_ = within.around_;
+  blocks_ = within.blocks_;
+  return true;
+}
+
 /// Is there one result, or are there so few, as far as that is known, that threads have to share
 /// the terms?
 bool Tagging::has_few_results() const {
@@ -261,14 +301,25 @@ void Tagging::sum_terms(size_t term, std::int64_t lanes) {
   give("vectorize", {k + "1", lanes});
 }
 
-/// The loops over blocks of a tiled reduction run as one parallel loop. If `keeps_rows`, the
-/// first one stays for others to share if it is a whole loop. False if there are not several.
+/// The loops over blocks of a tiled reduction run as one parallel loop, but for inner ones if their
+/// bounds depend on others. If `keeps_rows`, the first one stays for others to share if it is a
+/// whole loop. False if there are not several.
 bool Tagging::join_blocks(bool keeps_rows) {
   if (blocks_.size() < 2 || (keeps_rows && has_rows())) {
     return false;
   }
-  give("parallelize", {blocks_.begin(), blocks_.end()});
-  return true;
+  const Mapping before = mapping_;
+  for (std::ptrdiff_t count = std::ssize(blocks_);; --count) {
+    try {
+      give("parallelize", {blocks_.begin(), blocks_.begin() + count});
+      return true;
+    } catch (const Error &error) {
+      if (error.kind != ErrorKind::Schedule || count == 2) {
+        throw;
+      }
+      mapping_ = before;
+    }
+  }
 }
 
 void Tagging::set_side_by_side(const Chains &chains) {
@@ -400,8 +451,9 @@ std::string Tagging::new_name(const std::string &stem) const {
 
 std::int64_t Tagging::streams() const { return wide_ ? wide_streams : narrow_streams; }
 
-/// Is all that is read contiguous along `column` once a shared operand is packed?
-bool Tagging::contiguous_when_packed(size_t column) const {
+/// Has it a tile in which what is not contiguous along `column` is packed, or chosen from whole
+/// vectors for several rows?
+bool Tagging::tiles_apart(size_t column) const {
   return !shape_.all_contiguous(column) && find_row(shape_, column);
 }
 
@@ -416,7 +468,17 @@ void Tagging::tile(const RegisterTile &plan) {
   give("split", {column, plan.lanes});
   std::vector<Argument> order;
   blocks_.clear();
+  std::vector<std::string> phases;
   for (size_t d = 0; d < shape_.rank(); ++d) {
+    if (shape_.period(d) > 1) {
+      phases.push_back(shape_.phase(d));
+    }
+  }
+  for (size_t d = 0; d < shape_.rank(); ++d) {
+    if (shape_.period(d) > 1) { // all phases stand outside of the first loop that has some
+      blocks_.insert(blocks_.end(), phases.begin(), phases.end());
+      phases.clear();
+    }
     const bool cut = d == plan.row || d == plan.column;
     blocks_.push_back(shape_.name(d) + (cut ? "0" : ""));
   }

@@ -58,12 +58,13 @@ private:
   std::string new_name(const std::string &stem) const;
   void parallelize_fold(const std::string &folded, const std::string &loop);
 
-  bool contiguous_when_packed(size_t column) const;
+  bool tiles_apart(size_t column) const;
   std::int64_t streams() const;
   void move_singles_out();
   bool vectorize_short();
   bool vectorize_one_row();
   bool vectorize_interleaved();
+  bool vectorize_in_phases();
   void sum_window(size_t column, std::int64_t lanes);
   bool sums_short() const;
   void sum_terms(size_t term, std::int64_t lanes);

@@ -61,7 +61,7 @@ std::optional<std::vector<Command>> vector_commands(const Mapping &mapping,
     return std::nullopt;
   }
   const size_t column = shape.rank() - 1;
-  const std::string &inner = shape.name(column);
+  const std::string inner = shape.name(column);
   const bool lies = shape.simple()
                         ? shape.all_contiguous(column)
                         : sums_lie_side_by_side(**mapping.function().find(computation), inner);

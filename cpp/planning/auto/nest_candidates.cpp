@@ -70,7 +70,7 @@ public:
   }
 
 private:
-  const std::string &loop(size_t iterator) const { return part_.shape.name(iterator); }
+  std::string loop(size_t iterator) const { return part_.shape.name(iterator); }
   size_t position(size_t iterator) const { return *nests_.times(part_.name).position(iterator); }
 
   /// Does the statement add to one element all along the iterator?

@@ -89,7 +89,7 @@ struct Member {
   std::vector<std::vector<std::int64_t>> skews; ///< of a tiled loop by each one before it
   std::vector<std::int64_t> shifts;             ///< of each tiled loop
 
-  const std::string &loop(size_t position) const { return shape.name(order[position]); }
+  std::string loop(size_t position) const { return shape.name(order[position]); }
 };
 
 /// Solves each of the first `tiled` rows for an iterator of its own. Nothing where a row has none.

@@ -45,7 +45,7 @@ TEST(Inline, LeavesTheReaderAlone) {
 TEST(Inline, ShiftsTheSubscripts) {
   const Mapping after = Mapping(two_stencils()).with(command("B", "inline", {}));
   EXPECT_EQ(to_string((*after.function().find("C"))->pieces.front().value),
-            "x[i] + x[i + 1] + (x[i + 1] + x[i + 1 + 1])");
+            "x[i] + x[i + 1] + (x[i + 1] + x[i + 2])");
 }
 
 TEST(Inline, RefusesOutputsAndRecurrences) {

@@ -60,6 +60,51 @@ TEST(RegisterTiles, OfAConvolutionTheRowsAreWhatSharesTheImage) {
   EXPECT_EQ(tile->terms, (std::vector<size_t>{3, 4, 5}));
 }
 
+TEST(RegisterTiles, OfAConvolutionThatTakesEverySecondPixelRowsShareWhatIsChosen) {
+  const auto x = input("X", {size("C"), size("H"), size("W")});
+  const auto w = input("w", {size("F"), size("C"), number(3), number(3)});
+  const ExprPtr product = times(access(w, {at("f"), at("c"), at("r"), at("s")}),
+                                access(x, {at("c"), plus(times(at("y"), number(2)), at("r")),
+                                           plus(times(at("x"), number(2)), at("s"))}));
+  const auto tile = plan(
+      define("[F,H,W] -> { Y[f,y,x] : 0 <= f < F and 0 <= 2y < H - 2 and 0 <= 2x < W - 2 }",
+             reduce(Op::ReduceSum,
+                    {over("c", size("C")), over("r", number(3)), over("s", number(3))}, product)));
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->row, 0U);
+  EXPECT_EQ(tile->column, 2U);
+  EXPECT_FALSE(tile->packed);
+}
+
+TEST(RegisterTiles, InPhasesOfHalvedSubscripts) {
+  const auto x = input("X", {size("C"), size("H"), size("W")});
+  const auto w = input("w", {size("F"), size("C"), number(3)});
+  const auto halved = [&](const std::string &name, std::int64_t by) {
+    return binary(Op::FloorDiv, at(name), number(by));
+  };
+  const auto remainder = binary(Op::Mod, at("x"), number(3));
+  const ExprPtr product = times(access(x, {at("c"), halved("y", 2), halved("x", 3)}),
+                                access(w, {at("f"), at("c"), remainder}));
+  const auto scaled = define("[F,H,W] -> { Y[f,y,x] : 0 <= f < F and 0 <= y < 2H and 0 <= x < 3W }",
+                             reduce(Op::ReduceSum, {over("c", size("C"))}, product));
+  const Shape shape(*scaled);
+  EXPECT_FALSE(shape.all_contiguous(2));
+  EXPECT_FALSE(plan_register_tile(shape, 2, true));
+  const auto phased = shape.in_phases();
+  ASSERT_TRUE(phased);
+  EXPECT_EQ(phased->period(0), 1);
+  EXPECT_EQ(phased->period(1), 2);
+  EXPECT_EQ(phased->period(2), 3);
+  EXPECT_EQ(phased->name(0), "f");
+  EXPECT_EQ(phased->name(2), "x0"); // the loop over its periods
+  EXPECT_EQ(phased->phase(2), "x1");
+  EXPECT_TRUE(phased->all_contiguous(2));
+  const auto tile = plan_register_tile(*phased, 2, true);
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->row, 0U); // another y reads another row of X
+  EXPECT_FALSE(Shape(*channels_first()).in_phases());
+}
+
 TEST(RegisterTiles, WithChannelsLastTheRowsAreNeighbours) {
   const auto x = input("X", {size("H", 2), size("W", 2), size("C")});
   const auto w = input("w", {number(3), number(3), size("C"), size("F")});

@@ -231,13 +231,14 @@ class Runner:
         else:
             self.count("schedules with loops")
 
-    def has_no_instances(self, computation: str) -> bool:
+    def has_no_instances(self, computation: str, given: Model | None = None) -> bool:
         """Whether a computation has an empty domain, or its reduction no term, at whichever sizes."""
-        if computation not in self.model.computations:
+        model = self.model if given is None else given
+        if computation not in model.computations:
             return False
-        for sizes in dict.fromkeys(map(self.model.at, [*self.case["sizes"], *SEARCHED])):
+        for sizes in dict.fromkeys(map(model.at, [*self.case["sizes"], *SEARCHED])):
             try:
-                space = Space(self.model, dict(zip(AXES, sizes, strict=True)))
+                space = Space(model, dict(zip(AXES, sizes, strict=True)))
             except OverflowError:
                 continue
             values, *terms = space.bases[computation]

@@ -128,7 +128,7 @@ def part(runner: Any, command: Command, model: Model, attempted: list[Command]) 
             raise Failure("command", text, attempted) from error
         runner.count(f"without sense: {kind_of(command)}")
         return model
-    if after is None and command[0] and runner.has_no_instances(command[0]):
+    if after is None and command[0] and runner.has_no_instances(command[0], model):
         raise Abandoned  # no term comes several times where there is none; the model knows no such order
     if after is None:
         raise Failure("accepted", f"{command} makes no sense", attempted)

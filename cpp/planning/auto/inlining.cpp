@@ -23,8 +23,9 @@ namespace {
 /// all places together.
 constexpr std::int64_t few_operations = 2;
 constexpr std::int64_t few_repeated = 32;
-/// Of a reader that makes several rows at once: they are written out.
-constexpr std::int64_t most_in_rows = 64;
+/// Operations of a reader that makes several rows at once, with those of subscripts: they are
+/// written out.
+constexpr std::int64_t most_in_rows = 128;
 /// What a reader may become: more would be long to compile, and need too many registers.
 constexpr size_t most_nodes = 600;
 

@@ -223,6 +223,23 @@ def test_rows_of_one_column_are_made_at_once(stages: Any, inlined: list[str]) ->
             agree(f, image(*size))
 
 
+def test_an_unsharp_mask_is_made_in_blocks_of_rows() -> None:
+    weights = (0.0625, 0.25, 0.375, 0.25, 0.0625)
+    x = tw.input("x", [H, W], tw.float32)
+    wide, inner = {i: H, j: (2, W - 2)}, {i: (2, H - 2), j: (2, W - 2)}
+    taps = [x[i, j + d - 2] * weight for d, weight in enumerate(weights)]
+    rows = tw.computation("rows", wide, sum(taps[1:], taps[0]), shape=[H, W])
+    taps = [rows[i + d - 2, j] * weight for d, weight in enumerate(weights)]
+    blur = tw.computation("blur", inner, sum(taps[1:], taps[0]), shape=[H, W])
+    sharp = tw.computation("sharp", inner, x[i, j] * 2.5 - blur[i, j] * 1.5, shape=[H, W])
+    f = tw.function("unsharp", outputs=[sharp], context=[H >= 5, W >= 5])
+    always(f)
+    assert sorted(of for of, _ in commands(f, "inline")) == ["blur", "rows"]
+    assert commands(f, "unroll") == [("sharp", ("i1", 8))]
+    for size in SIZES:
+        agree(f, image(*size, dtype=np.float32))
+
+
 def test_blocks_of_rows_in_a_batch() -> None:
     x = tw.input("x", [P, H, W], tw.float64)
     a = tw.computation("a", {n: P, i: H, j: (1, W)}, x[n, i, j - 1] * 0.5 + x[n, i, j] * 2.0,

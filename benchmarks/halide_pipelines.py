@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import peers
+from camera_pipelines import AHEAD, CELL, LEVELS, TAPS, bilateral_edges
 from harness import Missing
 
 __all__ = ["AUTOSCHEDULERS", "kernel"]
@@ -77,13 +78,90 @@ def _blurs(hl: Any, image: Any, x: Any, y: Any) -> tuple[Any, int]:
     return image, stages
 
 
+def _demosaic(hl: Any, image: Any, x: Any, y: Any) -> Any:
+    c = hl.Var("c")
+    half, quarter = hl.f32(0.5), hl.f32(0.25)
+    beside = (image[x - 1, y] + image[x + 1, y]) * half
+    above = (image[x, y - 1] + image[x, y + 1]) * half
+    cross = _sum([image[x - 1, y], image[x + 1, y], image[x, y - 1], image[x, y + 1]]) * quarter
+    corners = _sum([image[x + b, y + a] for a in (-1, 1) for b in (-1, 1)]) * quarter
+    own = image[x, y]
+
+    def plane(of_even_row: tuple[Any, Any], of_odd_row: tuple[Any, Any]) -> Any:
+        rows = [hl.select(x % 2 == 0, *columns) for columns in (of_even_row, of_odd_row)]
+        return hl.select(y % 2 == 0, *rows)
+
+    red = plane((own, beside), (above, corners))
+    green = plane((cross, own), (own, cross))
+    blue = plane((corners, above), (beside, own))
+    made = hl.Func("demosaic")
+    made[x, y, c] = hl.mux(c, [red, green, blue])
+    return made
+
+
+def _bilateral(hl: Any, image: Any, x: Any, y: Any) -> Any:
+    z, c = hl.Var("z"), hl.Var("c")
+    cell = hl.RDom([(0, CELL), (0, CELL)])
+    value = image[x * CELL + cell[0], y * CELL + cell[1]]
+    level = hl.cast(hl.Int(32), value * hl.f32(LEVELS) + hl.f32(0.5 + AHEAD))
+    grid = hl.Func("grid")
+    grid[x, y, z, c] = hl.f32(0)
+    grid[x, y, hl.clamp(level, AHEAD, AHEAD + LEVELS), c] += hl.select(c == 0, value, hl.f32(1))
+
+    def blurred(name: str, at: Any) -> Any:
+        made = hl.Func(name)
+        made[x, y, z, c] = _sum([at(d - 2) * hl.f32(tap) for d, tap in enumerate(TAPS)])
+        return made
+
+    in_z = blurred("blurz", lambda d: grid[x, y, z + d, c])
+    in_x = blurred("blurx", lambda d: in_z[x + d, y, z, c])
+    in_y = blurred("blury", lambda d: in_x[x, y + d, z, c])
+    at = image[x, y] * hl.f32(LEVELS) + hl.f32(AHEAD)
+    base = hl.clamp(hl.cast(hl.Int(32), at), AHEAD, AHEAD + LEVELS)
+    down, right = (hl.cast(hl.Float(32), v % CELL) * hl.f32(1 / CELL) for v in (y, x))
+
+    def mixed(one: Any, other: Any, share: Any) -> Any:
+        return one + (other - one) * share
+
+    def along_z(column: Any, row: Any) -> Any:
+        return mixed(in_y[column, row, base, c], in_y[column, row, base + 1, c], at - base)
+
+    def along_x(row: Any) -> Any:
+        return mixed(along_z(x // CELL, row), along_z(x // CELL + 1, row), right)
+
+    read = hl.Func("read")
+    read[x, y, c] = mixed(along_x(y // CELL), along_x(y // CELL + 1), down)
+    smooth = hl.Func("smooth")
+    smooth[x, y] = read[x, y, 0] / read[x, y, 1]
+    return smooth
+
+
+def _algorithm(hl: Any, name: str, source: Any, image: Array) -> tuple[Any, Array, Any]:
+    """The function, an array for its result, and the part of the array that is computed."""
+    place = [hl.Var(each) for each in "cxy"[3 - image.ndim :]]
+    if name == "demosaic":
+        planes = np.zeros((3, *image.shape), image.dtype)
+        return _demosaic(hl, source, *place), planes, np.s_[:, 1:-1, 1:-1]
+    if name == "bilateral grid":
+        (top, bottom), (left, end) = (bilateral_edges(size) for size in image.shape)
+        part = np.s_[top:bottom, left:end]
+        return _bilateral(hl, source, *place), np.zeros_like(image), part
+    if name == "Harris":
+        func, edge = _harris(hl, source, *place)
+    elif name == "six blurs":
+        func, edge = _blurs(hl, source, *place)
+    else:
+        func, edge = _unsharp(hl, source, place)
+    return func, np.zeros_like(image), np.s_[edge:-edge, edge:-edge]
+
+
 def kernel(
     name: str, autoscheduler: str, image: Array, threads: int
 ) -> Callable[[], Array] | Missing:
     """What runs a pipeline on this image; the border that stages do not compute stays zero.
 
     Args:
-        name: "Harris", "unsharp", "unsharp, 3 channels" or "six blurs".
+        name: "Harris", "unsharp", "unsharp, 3 channels", "six blurs", "demosaic" or "bilateral grid".
         autoscheduler: of `AUTOSCHEDULERS`.
         image: float32, rows by columns, with interleaved channels or none.
         threads: for which it plans.
@@ -107,23 +185,16 @@ def _planned(
     )
     hl.load_plugin(str(plugin))
     source = hl.ImageParam(hl.Float(32), image.ndim)
-    place = [hl.Var(each) for each in "cxy"[3 - image.ndim :]]
-    if name == "Harris":
-        func, edge = _harris(hl, source, *place)
-    elif name == "six blurs":
-        func, edge = _blurs(hl, source, *place)
-    else:
-        func, edge = _unsharp(hl, source, place)
-    result = np.zeros_like(image)
-    inner = hl.Buffer(result[edge:-edge, edge:-edge])
-    first = [*([0] * (image.ndim - 2)), edge, edge]
+    func, result, part = _algorithm(hl, name, source, image)
+    inner = hl.Buffer(result[part])
+    extents = list(reversed(result[part].shape))
+    parts = [*part, *([slice(0, None)] * (result.ndim - len(part)))]
+    first = [each.start or 0 for each in reversed(parts)]
     inner.set_min(first)
-    extents = list(reversed(image.shape))
-    for dimension, extent in enumerate(extents):
+    for dimension, extent in enumerate(reversed(image.shape)):
         source.dim(dimension).set_estimate(0, extent)
-        func.output_buffer().dim(dimension).set_estimate(
-            first[dimension], extent - 2 * first[dimension]
-        )
+    for dimension, extent in enumerate(extents):
+        func.output_buffer().dim(dimension).set_estimate(first[dimension], extent)
     source.set(hl.Buffer(image))
     pipeline = hl.Pipeline(func)
     target = hl.get_jit_target_from_environment()

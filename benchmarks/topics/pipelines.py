@@ -1,6 +1,6 @@
 """Pipelines of image stages under the schedules that `auto_schedule` finds, beside the same stages in C, one loop nest
 each, by gcc and clang (one thread), NumPy, the default schedule, and what Halide's autoschedulers find for the same
-stages.
+stages. Of a camera's mosaic and of a filter by a grid there is no C.
 
 Images are float32, small enough for a cache, and larger than one. Borders, which stages do not compute, stay zero.
 """
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+import camera_pipelines
 import halide_pipelines
 import tilewright as tw
 from harness import Case, Context, Missing
@@ -36,7 +37,7 @@ class Pipeline(NamedTuple):
 
     declare: Callable[[], tw.Function]
     scratch: int  # images beside the result that C needs
-    body: str  # of x (the image) to r, with scratch images s[0], s[1], ...
+    body: str  # of x (the image) to r, with scratch images s[0], s[1], ...; empty: none
     numpy: Callable[[Array], Array]
     channels: int = 0
 
@@ -193,6 +194,10 @@ PIPELINES = {
         lambda: unsharp(3), 2, UNSHARP.format(channels=3), unsharp_in_numpy, 3
     ),
     "six blurs": Pipeline(blurs, 2, BLURS, blurs_in_numpy),
+    "demosaic": Pipeline(camera_pipelines.demosaic, 0, "", camera_pipelines.demosaic_in_numpy),
+    "bilateral grid": Pipeline(
+        camera_pipelines.bilateral, 0, "", camera_pipelines.bilateral_in_numpy
+    ),
 }
 
 
@@ -233,6 +238,17 @@ def title(name: str, size: int) -> str:
     return f"{name}, {size} x {size}" + (f" x {channels}" if channels else "")
 
 
+def _results(function: tw.Function, x: Array) -> Array:
+    """Memory for the result, or for the planes of which there are several."""
+    planes = len(function.outputs)
+    return np.zeros((planes, *x.shape) if planes > 1 else x.shape, x.dtype)
+
+
+def _called(function: tw.Function, x: Array, out: Array) -> Array:
+    function(x, out=tuple(out) if len(function.outputs) > 1 else out)
+    return out
+
+
 def case(name: str, size: int, threads: int) -> Case:
     pipeline = PIPELINES[name]
     shape = (size, size, pipeline.channels) if pipeline.channels else (size, size)
@@ -240,15 +256,19 @@ def case(name: str, size: int, threads: int) -> Case:
     default = pipeline.declare()
     found = pipeline.declare()
     found.auto_schedule(tuned=False)
-    out, other = np.zeros_like(x), np.zeros_like(x)
+    out, other = (_results(default, x) for _ in range(2))
+    in_compilers = {
+        peer: in_c(pipeline, compiler, x)
+        for peer, compiler in {"gcc": "gcc", "clang": "clang-19"}.items()
+        if pipeline.body
+    }
     return Case(
         title(name, size),
-        ours=lambda: found(x, out=out),
+        ours=lambda: _called(found, x, out),
         peers={
-            "gcc": in_c(pipeline, "gcc", x),
-            "clang": in_c(pipeline, "clang-19", x),
+            **in_compilers,
             "NumPy": lambda: pipeline.numpy(x),
-            "default": lambda: default(x, out=other),
+            "default": lambda: _called(default, x, other),
             **{
                 planner: halide_pipelines.kernel(name, planner, x, threads)
                 for planner in halide_pipelines.AUTOSCHEDULERS
@@ -257,8 +277,7 @@ def case(name: str, size: int, threads: int) -> Case:
         rtol=1e-3,
         atol=1e-4,
         goals={
-            "gcc": 1.5,
-            "clang": 1.5,
+            **dict.fromkeys(in_compilers, 1.5),
             "default": 1.0,
             **dict.fromkeys(halide_pipelines.AUTOSCHEDULERS, 1.0),
         },

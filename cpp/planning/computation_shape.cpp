@@ -104,13 +104,14 @@ Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t>
     const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
     const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
     simple_ = simple_ && !condition;
-    note_chosen(condition);
+    note_chosen(condition, chosen_);
     if (const ExprPtr update = update_of(value, computation)) {
       collect(update, computation.name);
       continue;
     }
     if (terms != nullptr && terms->predicate) {
       has_condition_ = true;
+      note_picked(*terms);
       simple_ = simple_ && asks_elements(terms->predicate);
       collect(terms->predicate, computation.name);
     }
@@ -214,7 +215,8 @@ ExprPtr Shape::update_of(const ExprPtr &value, const Computation &computation) {
     conditions.push_back(update->operands[0]);
     update = update->operands[1];
   }
-  std::for_each(conditions.begin(), conditions.end(), [&](const auto &each) { note_chosen(each); });
+  std::for_each(conditions.begin(), conditions.end(),
+                [&](const auto &each) { note_chosen(each, chosen_); });
   if (chosen_.empty()) {
     return nullptr;
   }
@@ -231,7 +233,7 @@ void Shape::leave_out(const ExprPtr &read, const ExprPtr &value) {
   });
 }
 
-void Shape::note_chosen(const ExprPtr &condition) {
+void Shape::note_chosen(const ExprPtr &condition, std::set<std::string> &chosen) {
   for (const ExprPtr &part : conjuncts_of(condition)) {
     if (part->kind != ExprKind::Binary || part->op != Op::Eq) {
       continue;
@@ -246,8 +248,18 @@ void Shape::note_chosen(const ExprPtr &condition) {
         is_apart = is_apart && !(node->kind == ExprKind::Iterator && node->name == left->name);
       });
       if (is_apart) {
-        chosen_.insert(left->name);
+        chosen.insert(left->name);
       }
+    }
+  }
+}
+
+void Shape::note_picked(const Expr &terms) {
+  std::set<std::string> compared;
+  note_chosen(terms.predicate, compared);
+  for (size_t d = 0; terms.op != Op::ReduceFold && d < rank(); ++d) {
+    if (compared.contains(space_.iterators[d])) {
+      picked_.insert(space_.iterators[d]);
     }
   }
 }

@@ -65,6 +65,12 @@ public:
   /// The innermost iterator of the results is chosen.
   bool is_scattered() const { return rank() > 0 && is_chosen(rank() - 1); }
 
+  /// Do data choose one value of an iterator of the results for each term, as in
+  ///     H[x] = sum of all p where x == bin[p]
+  /// Inside of the loops over terms that is one iteration (an update), outside it is a search.
+  bool is_picked(size_t iterator) const { return picked_.contains(space_.iterators[iterator]); }
+  bool has_picked() const { return !picked_.empty(); }
+
   /// How many values the state of a fold has; 0 of other computations.
   size_t states() const { return states_; }
   /// May the terms of the reduction be grouped, and then combined in any order, too?
@@ -143,7 +149,9 @@ private:
   /// Of a value that leaves an element as it is unless data choose it, by conditions one within the
   /// other: what the element becomes. Else null.
   ExprPtr update_of(const ExprPtr &value, const Computation &computation);
-  void note_chosen(const ExprPtr &condition);
+  /// The iterators that a condition compares with data join `chosen`.
+  static void note_chosen(const ExprPtr &condition, std::set<std::string> &chosen);
+  void note_picked(const Expr &terms);
   /// Nothing is said of what `value` reads as `read` does.
   void leave_out(const ExprPtr &read, const ExprPtr &value);
   void collect_choice(const ExprPtr &choice, const std::string &own);
@@ -160,6 +168,7 @@ private:
   std::vector<Operand> operands_;     ///< of a reduction
   std::set<std::string> tested_;
   std::set<std::string> chosen_;
+  std::set<std::string> picked_;
   std::set<const Expr *> collected_; ///< whose values were looked at
   std::vector<std::optional<std::int64_t>> extents_;
   std::int64_t largest_bytes_ = 1;

@@ -4,6 +4,8 @@
 #include "algorithm/reductions.h"
 #include "analysis/legality.h"
 #include "mapping/program.h"
+#include "planning/auto/flow_graph.h"
+#include "planning/chains.h"
 #include "planning/computation_shape.h"
 #include "planning/kept_steps.h"
 #include "planning/shared_rows.h"
@@ -22,6 +24,10 @@ namespace {
 /// The same where many loops each ask whether threads are worth while.
 constexpr size_t several = 3;
 constexpr std::int64_t little_for_several = 600;
+/// The same of chains side by side: their borders cost more.
+constexpr std::int64_t little_for_chains = 1'500;
+/// What asking about chains may take of isl.
+constexpr std::uint64_t chain_operation_limit = 1'000'000;
 /// Functions of more computations run as they are declared: their code would take too long to make.
 constexpr size_t max_computations = 128;
 
@@ -66,7 +72,32 @@ struct Candidate {
   std::string name;
   Shape shape;
   bool reads_itself;
+  std::optional<Chains> chains; ///< of its two innermost loops
 };
+
+/// Of a computation that reads itself, in loops as they were declared.
+std::optional<Chains> chains_of(const Mapping &plain, const Computation &computation) {
+  const std::string &name = computation.name;
+  const std::vector<LoopDimension> &loops = plain.time_space(name).dimensions;
+  const size_t rank = computation.rank();
+  if (rank < 2 || loops.size() != rank || instance_space(computation).reduced > 0 ||
+      !is_worth_chains(iteration_cost(plain.function(), {{name, computation.iterators.back()}}))) {
+    return std::nullopt;
+  }
+  ChainLoops chain{{}, loops[rank - 2].value, loops[rank - 1].value};
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    chain.outside.push_back(loops[d].value);
+  }
+  try {
+    const OperationLimit limit(chain_operation_limit);
+    return find_chains(flow_graph(build_program(plain), {name}), {{name, chain}});
+  } catch (const Error &error) {
+    if (error.kind != ErrorKind::Limit) {
+      throw;
+    }
+    return std::nullopt;
+  }
+}
 
 /// A mapping with default tags.
 struct DefaultSchedule {
@@ -101,8 +132,9 @@ public:
                                                           computation->name) != parts->end();
       if (is_asked && is_apart(plain.state(), computation->name) &&
           !is_shown(plain.state(), *computation) && block_node(*computation) == nullptr) {
-        candidates_.push_back({computation->name, Shape(*computation, plain.state().fixed),
-                               reads_itself(*computation)});
+        const bool recurs = reads_itself(*computation);
+        candidates_.push_back({computation->name, Shape(*computation, plain.state().fixed), recurs,
+                               recurs ? chains_of(plain, *computation) : std::nullopt});
       }
     }
   }
@@ -214,7 +246,9 @@ private:
                                         bool streams = false) const {
     Tagging tagging(before.mapping, candidate.name, candidate.shape, wide_, streams);
     try {
-      if (vector) {
+      if (vector && candidate.chains) {
+        tagging.set_side_by_side(*candidate.chains);
+      } else if (vector) {
         tagging.vectorize();
       }
       if ((threads.joined && !tagging.join_blocks(threads.keeps_rows)) ||
@@ -227,8 +261,9 @@ private:
       }
       return std::nullopt;
     }
-    DefaultSchedule next{tagging.mapping(), std::max(before.little, tagging.little()),
-                         before.around, before.has_rows || tagging.has_rows()};
+    const std::int64_t little = vector && candidate.chains ? little_for_chains : tagging.little();
+    DefaultSchedule next{tagging.mapping(), std::max(before.little, little), before.around,
+                         before.has_rows || tagging.has_rows()};
     if (tagging.little() > 0) {
       next.around =
           before.little > 0 ? std::min(before.around, tagging.around()) : tagging.around();
@@ -280,15 +315,16 @@ private:
       if (only_recurrences && !candidate.reads_itself) {
         continue;
       }
-      bool found = false;
+      const bool is_wave = candidate.chains && candidate.chains->skew != 0; // no loop is parallel
+      bool found = is_wave && accept(tagged(result, candidate, true, {}));
       for (const bool vector : {true, false}) {
         found = found ||
                 (threads_ && accept(tagged(result, candidate, vector, {std::nullopt, true, true})));
         for (size_t loop = 0; threads_ && !found && loop < candidate.shape.rank(); ++loop) {
           found = accept(tagged(result, candidate, vector, {loop}));
         }
-        found = found ||
-                (vector && candidate.shape.simple() && accept(tagged(result, candidate, true, {})));
+        found = found || (vector && (candidate.shape.simple() || candidate.chains) &&
+                          accept(tagged(result, candidate, true, {})));
       }
     }
     return result;

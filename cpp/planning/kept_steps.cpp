@@ -1,6 +1,6 @@
 #include "planning/kept_steps.h"
 
-#include "planning/auto/time_tiles.h"
+#include "planning/auto/legal_mapping.h"
 #include "planning/recurrence_groups.h"
 
 #include <algorithm>
@@ -27,11 +27,13 @@ std::set<std::string> recurrent(const Function &function) {
 }
 
 /// Does the loop over the outermost iterator stand outside of others, so that the place in the
-/// folded memory is the same for all of their iterations?
+/// folded memory is the same for all of their iterations? Or that over strips of it, of chains that
+/// run side by side?
 bool has_outer_steps(const Mapping &mapping, const Computation &computation) {
   const std::vector<LoopDimension> &loops = mapping.time_space(computation.name).dimensions;
-  return loops.size() > 1 && loops.front().name == computation.iterators.front() &&
-         loops.front().tag.tag == Tag::Sequential;
+  const std::string &outer = computation.iterators.front();
+  return loops.size() > 1 && loops.front().tag.tag == Tag::Sequential &&
+         (loops.front().name == outer || loops.front().name == outer + "0");
 }
 
 /// Is its memory its own, and for the library to choose?

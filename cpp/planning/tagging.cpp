@@ -40,6 +40,10 @@ constexpr std::int64_t block_rows = 32;
 
 /// Vector loops and tiles.
 void Tagging::vectorize() {
+  if (shape_.has_picked()) {
+    update_picked();
+    return;
+  }
   if (!shape_.simple() || (shape_.has_condition() && !shape_.is_commutative())) {
     return;
   }
@@ -318,6 +322,14 @@ bool Tagging::join_blocks(bool keeps_rows) {
   }
 }
 
+void Tagging::set_side_by_side(const Chains &chains) {
+  const size_t inner = shape_.rank() - 1;
+  for (const Command &command :
+       chains.commands(computation_, shape_.name(inner - 1), shape_.name(inner))) {
+    mapping_ = mapping_.with(command);
+  }
+}
+
 /// The outermost of the loops that no reduced iterator drives, after so many others.
 bool Tagging::parallelize(size_t choice) {
   std::vector<LoopDimension> loops = mapping_.time_space(computation_).dimensions;
@@ -412,6 +424,21 @@ void Tagging::scatter_rows(std::int64_t lanes) {
   order.emplace_back(shape_.name(column));
   give("reorder", order);
   give("vectorize", {shape_.name(column), lanes});
+}
+
+/// Each term updates the element that data pick, in place of a search through all of them.
+void Tagging::update_picked() {
+  std::vector<Argument> order;
+  std::vector<Argument> picked;
+  for (size_t d = 0; d < shape_.rank() + shape_.reduced(); ++d) {
+    if (d < shape_.rank() && shape_.is_picked(d)) {
+      picked.emplace_back(shape_.name(d));
+    } else if (!picked.empty()) {
+      order.emplace_back(shape_.name(d));
+    }
+  }
+  order.insert(order.end(), picked.begin(), picked.end());
+  give("reorder", std::move(order));
 }
 
 std::string Tagging::new_name(const std::string &stem) const {

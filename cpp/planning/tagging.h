@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mapping/mapping.h"
+#include "planning/chains.h"
 #include "planning/computation_shape.h"
 #include "planning/register_tiles.h"
 
@@ -30,6 +31,8 @@ public:
 
   /// Vector loops and tiles.
   void vectorize();
+  /// Chains of the two innermost loops instead.
+  void set_side_by_side(const Chains &chains);
   /// The loops over blocks of a tiled reduction run as one parallel loop. If `keeps_rows`, the
   /// first one stays for others to share if it is a whole loop. False if there are not several.
   bool join_blocks(bool keeps_rows);
@@ -70,6 +73,7 @@ private:
   bool has_few_results() const;
   void sum_blocks(size_t term, std::int64_t lanes);
   void scatter_rows(std::int64_t lanes);
+  void update_picked();
   void fold_rows(size_t term, std::int64_t lanes);
   void fold_terms(size_t term, std::int64_t lanes);
   void fold_lanes(const std::string &folded, const std::string &term, const std::string &outer,

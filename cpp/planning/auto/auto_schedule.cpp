@@ -6,6 +6,7 @@
 #include "planning/auto/inlining.h"
 #include "planning/auto/inner_loops.h"
 #include "planning/auto/matrices_read_once.h"
+#include "planning/auto/row_blocks.h"
 #include "planning/auto/strips.h"
 #include "planning/auto/time_tiles.h"
 #include "planning/computation_shape.h"
@@ -40,8 +41,11 @@ std::set<std::string> names_of(const Program &program) {
 
 class Planner {
 public:
-  Planner(const LegalMapping &given, Decisions decisions, bool wide)
-      : wide_(wide), given_(given.mapping), now_(given), decisions_(std::move(decisions)) {}
+  /// `rows`: what is to have blocks of rows.
+  Planner(const LegalMapping &given, const std::set<std::string> &rows, Decisions decisions,
+          bool wide)
+      : wide_(wide), given_(given.mapping), rows_(rows), now_(given),
+        decisions_(std::move(decisions)) {}
 
   AutoSchedule plan() {
     const Mapping standard = with_default_tags(given_, wide_, false);
@@ -101,6 +105,7 @@ private:
     }
     std::set<std::string> planned = tiled;
     take(with_matrices_read_once(now_, standard, wide_, planned, decisions_), little_for_read_once);
+    plan_rows(planned);
     const std::set<std::string> in_strips = plan_strips(graph, standard, planned);
     planned_ = planned;
     planned_.insert(in_strips.begin(), in_strips.end());
@@ -108,6 +113,20 @@ private:
     for (size_t g = 0; g < groups.size(); ++g) {
       if (bands[g]) {
         plan_tiles(graph, groups[g], *bands[g], standard);
+      }
+    }
+  }
+
+  /// What has blocks of rows joins `planned`.
+  void plan_rows(std::set<std::string> &planned) {
+    for (const std::string &name : rows_) {
+      if (auto found = planned.contains(name) ? std::nullopt
+                                              : after_commands(now_, row_blocks(given_, name))) {
+        now_ = std::move(*found);
+        planned.insert(name);
+        decisions_.push_back({name, std::to_string(rows_of_block) +
+                                        " rows are made at once, vector by vector: what they "
+                                        "share is computed once, and stays in registers"});
       }
     }
   }
@@ -291,6 +310,9 @@ private:
 
   std::string why_no_vector(const std::string &name) const {
     const Shape shape(**now_.mapping.function().find(name));
+    if (shape.has_picked()) {
+      return "data choose the element that each term is added to";
+    }
     if (!shape.simple()) {
       return "it has no loop, or reads at computed subscripts, or computes with what vectors do "
              "not have";
@@ -311,6 +333,7 @@ private:
 
   bool wide_;
   const Mapping &given_;
+  const std::set<std::string> &rows_;
   LegalMapping now_;
   Decisions decisions_;
   std::vector<std::vector<std::string>> recurrent_; ///< groups
@@ -319,19 +342,23 @@ private:
 };
 
 /// `given` without the stages that need no memory, where that is legal.
-LegalMapping inlined(LegalMapping given, Decisions &decisions) {
+/// `rows`: as of with_inlined_stages().
+LegalMapping inlined(LegalMapping given, std::set<std::string> &rows, Decisions &decisions) {
   const Function &function = given.mapping.function();
   if (function.stop || function.computations.size() > most_computations) {
     return given;
   }
   const Program &program = given.legal->program;
   Decisions made;
-  Mapping next = with_inlined_stages(given.mapping, flow_graph(program, names_of(program)), made);
+  std::set<std::string> in_rows;
+  Mapping next =
+      with_inlined_stages(given.mapping, flow_graph(program, names_of(program)), in_rows, made);
   auto legal = made.empty() ? nullptr : find_legal(build_program(next), nullptr);
   if (legal == nullptr) {
     return given;
   }
   decisions.insert(decisions.end(), made.begin(), made.end());
+  rows = in_rows;
   return {std::move(next), std::move(legal)};
 }
 
@@ -343,8 +370,9 @@ AutoSchedule auto_schedule(const Mapping &given, bool wide,
   if (legal == nullptr) {
     legal = require_legal(build_program(given), nullptr);
   }
-  const LegalMapping begun = inlined({given, std::move(legal)}, decisions);
-  return Planner(begun, std::move(decisions), wide).plan();
+  std::set<std::string> rows;
+  const LegalMapping begun = inlined({given, std::move(legal)}, rows, decisions);
+  return Planner(begun, rows, std::move(decisions), wide).plan();
 }
 
 namespace {

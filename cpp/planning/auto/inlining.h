@@ -7,6 +7,9 @@
 #include "planning/auto/decision.h"
 #include "planning/auto/flow_graph.h"
 
+#include <set>
+#include <string>
+
 namespace tilewright {
 
 /// `given`, in which each computation has the loops that it was declared with, without such stages:
@@ -14,6 +17,10 @@ namespace tilewright {
 ///     for i: B[i] = A[i] + 1
 /// becomes
 ///     for i: B[i] = x[i] * x[i] + 1
-Mapping with_inlined_stages(const Mapping &given, const FlowGraph &graph, Decisions &decisions);
+/// So are stages of which one reader needs several rows of one column, as the second half of a
+/// separable filter does. That reader joins `rows`: it is to make several rows at once, which
+/// compute what they share once (row_blocks.h).
+Mapping with_inlined_stages(const Mapping &given, const FlowGraph &graph,
+                            std::set<std::string> &rows, Decisions &decisions);
 
 } // namespace tilewright

@@ -122,7 +122,8 @@ LegalMapping with_inner_loops(const LegalMapping &before, const std::vector<std:
 LegalMapping with_rows_of_sums(const LegalMapping &before, const std::string &computation,
                                Decisions &decisions) {
   const Shape shape(**before.mapping.function().find(computation));
-  if (shape.reduced() == 0 || has_loop(before.mapping, computation, Tag::Vector)) {
+  if (shape.reduced() == 0 || shape.has_picked() ||
+      has_loop(before.mapping, computation, Tag::Vector)) {
     return before;
   }
   const auto commands = vector_commands(before.mapping, computation, shape, 0);

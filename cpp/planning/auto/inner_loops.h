@@ -2,7 +2,7 @@
 // the default schedule adds one by one.
 #pragma once
 
-#include "planning/auto/time_tiles.h"
+#include "planning/auto/legal_mapping.h"
 
 #include <string>
 #include <vector>

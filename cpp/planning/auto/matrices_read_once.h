@@ -1,7 +1,7 @@
 // A matrix that is multiplied with vectors from both sides is read once.
 #pragma once
 
-#include "planning/auto/time_tiles.h"
+#include "planning/auto/legal_mapping.h"
 
 #include <set>
 #include <string>

@@ -347,6 +347,25 @@ void Nests::strip(const std::string &computation, size_t depth, std::int64_t siz
   }
 }
 
+void Nests::set_side_by_side(const std::string &computation, size_t depth, std::int64_t count,
+                             std::int64_t skew) {
+  for (const std::string &name : sharing(computation, depth + 2)) {
+    NestTimes &times = times_.at(name);
+    const NestLoop around = times.loops[depth];
+    const NestLoop inner = times.loops[depth + 1];
+    const std::string size = std::to_string(count);
+    const std::string strip = "floor((" + around.value + ")/" + size + ")";
+    times.loops.resize(depth);
+    times.loops.push_back({around.name + "_strip", strip, std::nullopt});
+    times.loops.push_back({inner.name,
+                           inner.value + " + " + std::to_string(skew) + "*(" + around.value +
+                               " - " + size + "*" + strip + ")",
+                           std::nullopt});
+    times.loops.push_back(around);
+    times.places.insert(times.places.begin() + static_cast<std::ptrdiff_t>(depth) + 2, 0);
+  }
+}
+
 void Nests::reorder(const std::string &computation, size_t depth,
                     const std::vector<size_t> &iterators, bool before) {
   const bool is_shared = shared(computation) > depth;

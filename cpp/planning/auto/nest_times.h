@@ -66,6 +66,15 @@ public:
   void strip(const std::string &computation, size_t depth, std::int64_t size,
              bool together = false);
 
+  /// `count` iterations of the loop at `depth` run side by side within the one inside of it, each
+  /// `skew` iterations behind the one before it. All that is in either loop is in both, and
+  /// nothing else is inside of them:
+  ///     for i: for j: { A[i, j]; B[i, j] }
+  /// becomes
+  ///     for strips of i: for j + skew * (i % count): for i in the strip: { A[i, j]; B[i, j] }
+  void set_side_by_side(const std::string &computation, size_t depth, std::int64_t count,
+                        std::int64_t skew);
+
   /// What stands before the computation in the loop at `depth`, outside of the loops that both
   /// share inside of it, has a loop of its own before.
   void distribute_before(const std::string &computation, size_t depth);

@@ -2,9 +2,10 @@
 
 #include "algorithm/block.h"
 #include "analysis/legality.h"
+#include "planning/auto/legal_mapping.h"
 #include "planning/auto/local_scalars.h"
 #include "planning/auto/nest_candidates.h"
-#include "planning/auto/time_tiles.h"
+#include "planning/auto/program_chains.h"
 #include "planning/default_tags.h"
 
 #include <isl/aff.h>
@@ -46,7 +47,11 @@ public:
       decisions_.push_back({"", "the loops keep their order, since there are more than " +
                                     std::to_string(most_statements) + " statements"});
     } else {
-      improve_all(parts);
+      set_chains_side_by_side(parts);
+      std::vector<Part> others;
+      std::copy_if(parts.begin(), parts.end(), std::back_inserter(others),
+                   [&](const Part &part) { return !chained_.contains(part.name); });
+      improve_all(others);
       drop_unused_scalars();
     }
     Names all;
@@ -81,11 +86,12 @@ private:
     return begun.has_value();
   }
 
-  /// Of statements whose loops are the program's.
+  /// Of statements whose loops are the program's, or that run one behind the other in them.
   void drop_unused_scalars() {
     const auto is_used = [&](const ExpandedScalar &scalar) {
-      return std::any_of(scalar.writers.begin(), scalar.writers.end(),
-                         [&](const std::string &name) { return own_.contains(name); });
+      return std::any_of(
+          scalar.writers.begin(), scalar.writers.end(),
+          [&](const std::string &name) { return own_.contains(name) && !chained_.contains(name); });
     };
     const std::vector<ExpandedScalar> all = scalars_;
     std::erase_if(scalars_, [&](const ExpandedScalar &scalar) { return !is_used(scalar); });
@@ -160,10 +166,30 @@ private:
     return all;
   }
 
+  /// Nests of which the innermost iterations wait for each other.
+  void set_chains_side_by_side(const std::vector<Part> &parts) {
+    for (const ProgramChains &each : find_program_chains(now_, nests_, parts)) {
+      const Nests nests = each.in(nests_);
+      const auto own = own_;
+      for (const std::string &name : each.members) {
+        own_[name] = {each.command(nests_, name)};
+      }
+      auto found = with_all(nests, {}, {}, candidate_operation_limit);
+      if (!found) {
+        own_ = own;
+        continue;
+      }
+      decisions_.push_back({listed(each.members), each.why(nests_)});
+      now_ = std::move(*found);
+      nests_ = nests;
+      chained_.insert(each.members.begin(), each.members.end());
+    }
+  }
+
   /// Each as `improve` does, but what is likely for several is asked at once: the answer for all
   /// takes about as long as that for one. Where it is no, the halves are asked.
   void improve_all(std::span<const Part> parts) {
-    if (parts.size() == 1 || refused_ >= most_refused) {
+    if (parts.size() < 2 || refused_ >= most_refused) {
       for (const Part &part : parts) {
         improve(part);
       }
@@ -371,6 +397,7 @@ private:
   LegalMapping now_;
   std::vector<ExpandedScalar> scalars_;
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command
+  std::set<std::string> chained_;                   ///< statements in chains side by side
   Decisions decisions_;
   bool threads_ = false;
   int refused_ = 0; ///< times in a row that several were asked about at once in vain

@@ -1,10 +1,9 @@
 #include "planning/auto/time_tiles.h"
 
-#include "analysis/legality.h"
 #include "hardware/processor.h"
 #include "mapping/footprint.h"
+#include "planning/chains.h"
 #include "planning/computation_shape.h"
-#include "planning/resolve.h"
 
 #include <isl/aff.h>
 #include <isl/map.h>
@@ -36,8 +35,6 @@ const std::vector<TileSize> line_sizes = {{32, 2048}};
 /// Length of rows whose extent is a parameter, when footprints are counted: in planes, in volumes.
 constexpr std::int64_t assumed_row = 1024;
 constexpr std::int64_t assumed_short_row = 256;
-/// More of these need their own memory anyway.
-constexpr std::int64_t most_folded = 8;
 /// Values of time that a tile is counted with.
 constexpr std::int64_t kept_steps = 2;
 
@@ -225,10 +222,19 @@ private:
     for (const Member &member : members_) {
       append_skews(member, commands);
       append_tiles(member, size, commands);
+      append_chains(member, "1", is_inner_tiled() ? "1" : "", commands);
     }
     append_order([&](const Member &member) { return member.loop(shared_levels() - 1) + "1"; },
                  commands);
     append_vectors(is_inner_tiled() ? "1" : "", commands);
+    return commands;
+  }
+
+  /// The order within a tile, untiled. Chains stand in strips that no border of a tile cuts.
+  std::vector<Command> commands_with_chains() const {
+    std::vector<Command> commands;
+    append_skews(members_.front(), commands);
+    append_chains(members_.front(), "", "", commands);
     return commands;
   }
 
@@ -266,6 +272,45 @@ private:
       }
     }
     return first;
+  }
+
+  /// The innermost loops of a member that is alone, if its iterations wait for each other there.
+  std::optional<Chains> chains_for(const TileSize &size) const {
+    const Member &member = members_.front();
+    const size_t loops = is_inner_tiled() ? tiled_ : tiled_ + 1;
+    if (members_.size() > 1 || member.order.size() != loops || has_vector(member)) {
+      return std::nullopt;
+    }
+    const std::string &inner = member.loop(loops - 1);
+    if (!is_worth_chains(iteration_cost(before_.mapping.function(), {{member.name, inner}}))) {
+      return std::nullopt;
+    }
+    const std::vector<isl::pw_aff> &band = band_.loops.at(member.name);
+    const auto around = band.begin() + static_cast<std::ptrdiff_t>(loops - 2);
+    const isl::pw_aff along =
+        is_inner_tiled()
+            ? band[loops - 1]
+            : declared_loop(instance_space(**before_.mapping.function().find(member.name)),
+                            member.order.back());
+    auto chains = find_chains(graph_, {{member.name, {{band.begin(), around}, *around, along}}});
+    if (chains) {
+      chains->count = std::min(chains->count, size.of(loops - 2));
+    }
+    return chains;
+  }
+
+  void append_chains(const Member &member, const char *around, const char *inner,
+                     std::vector<Command> &commands) const {
+    if (chains_) {
+      const auto [chain, along] = chain_loops(member);
+      const std::vector<Command> own =
+          chains_->commands(member.name, chain + around, along + inner);
+      commands.insert(commands.end(), own.begin(), own.end());
+    }
+  }
+
+  std::pair<std::string, std::string> chain_loops(const Member &member) const {
+    return {member.loop(member.order.size() - 2), member.loop(member.order.size() - 1)};
   }
 
   /// Where the loops of a member, in the order of the band, stand in its nest: isl's scheduler may
@@ -451,6 +496,14 @@ private:
                                     "scheduler finds are not legal where the values are stored"});
       return std::nullopt;
     }
+    chains_ = chains_for(size);
+    if (chains_) {
+      if (auto beside = after_commands(start, commands_with_chains())) {
+        found = std::move(beside);
+      } else {
+        chains_.reset();
+      }
+    }
     found->mapping = start.mapping;
     for (const Command &each : commands_for(size)) {
       found->mapping = found->mapping.with(each);
@@ -477,6 +530,11 @@ private:
                                       std::to_string(cache_bytes() / 1024) + " KiB"});
     decisions_.push_back({about_, "tiles on a diagonal run in parallel, since no loop of the "
                                   "recurrence is parallel by itself"});
+    if (chains_) {
+      const auto [around, inner] = chain_loops(members_.front());
+      decisions_.push_back({about_, chains_->why(around, inner)});
+      return;
+    }
     for (const Member &member : members_) {
       const std::string &inner = member.loop(member.order.size() - 1);
       decisions_.push_back(
@@ -496,72 +554,10 @@ private:
   std::string about_;
   size_t tiled_; ///< loops
   std::vector<Member> members_;
+  std::optional<Chains> chains_;
 };
 
 } // namespace
-
-std::string listed(const std::vector<std::string> &names) {
-  std::string text;
-  for (size_t n = 0; n < names.size(); ++n) {
-    text += (n == 0 ? "" : n + 1 == names.size() ? " and " : ", ") + names[n];
-  }
-  return text;
-}
-
-std::optional<LegalMapping> after_commands(const LegalMapping &before,
-                                           const std::vector<Command> &commands,
-                                           std::uint64_t operations) {
-  try {
-    const OperationLimit limit(operations);
-    Mapping mapping = before.mapping;
-    for (const Command &command : commands) {
-      mapping = mapping.with(command);
-    }
-    auto legal = find_legal(build_program(mapping, before.legal ? &before.legal->program : nullptr),
-                            before.legal.get());
-    if (legal == nullptr) {
-      return std::nullopt;
-    }
-    return LegalMapping{std::move(mapping), std::move(legal)};
-  } catch (const Error &error) {
-    if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
-      throw;
-    }
-    return std::nullopt;
-  }
-}
-
-LegalMapping with_folded_storage(const LegalMapping &before, const std::string &computation,
-                                 const std::string &iterator, Decisions &decisions) {
-  const Storage &storage = before.mapping.storage(computation);
-  const bool is_index =
-      std::any_of(storage.index.begin(), storage.index.end(), [&](const ExprPtr &index) {
-        return index->kind == ExprKind::Iterator && index->name == iterator;
-      });
-  if (!is_index || storage.buffer != computation) {
-    return before;
-  }
-  std::optional<std::int64_t> size;
-  try {
-    const OperationLimit limit(candidate_operation_limit);
-    size = smallest_fold(before.mapping, {computation, "storage_fold", {iterator}, {}});
-  } catch (const Error &error) {
-    if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
-      throw;
-    }
-  }
-  if (!size || *size > most_folded) {
-    return before;
-  }
-  const auto found = after_commands(before, {{computation, "storage_fold", {iterator, *size}, {}}});
-  if (!found) {
-    return before;
-  }
-  decisions.push_back({computation, "memory for " + std::to_string(*size) +
-                                        (*size == 1 ? " value" : " values") + " of " + iterator +
-                                        ", since older ones are not needed any more"});
-  return *found;
-}
 
 bool may_have_time_tiles(const Computation &computation) {
   const InstanceSpace space = instance_space(computation);

@@ -4,7 +4,7 @@
 #include "analysis/legality.h"
 #include "planning/auto/element_steps.h"
 #include "planning/auto/local_scalars.h"
-#include "planning/auto/time_tiles.h"
+#include "planning/auto/legal_mapping.h"
 #include "planning/gpu/parallel_order.h"
 
 #include <isl/aff.h>

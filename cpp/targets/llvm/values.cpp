@@ -1,5 +1,6 @@
 // Values: trees with shared nodes, each emitted once a statement.
 #include "loops/linear.h"
+#include "targets/llvm/choices.h"
 #include "targets/llvm/code_emitter.h"
 
 #include <algorithm>
@@ -380,7 +381,9 @@ Term CodeEmitter::select(const Select &value) {
   const Term chosen = this->value(*value.condition());
   const Term x = operand(*value.then(), value.type);
   const Term y = operand(*value.otherwise(), value.type);
-  return semantics_.select(chosen.re, x, y);
+  const Term result = semantics_.select(chosen.re, x, y);
+  mark_choice_of_data(result.re);
+  return result;
 }
 
 } // namespace tilewright

@@ -93,7 +93,10 @@ def test_seidel_2d_is_tilable_and_a_wavefront() -> None:
     assert ("X", "skew", ("t0", "i0", 1)) in found  # tiles on a diagonal
     assert ("X", "parallelize", ("t0", "dynamic")) in found
     assert not [command for command in found if command[:2] == ("X", "vectorize")]
-    assert "j is no vector loop" in f.explain()
+    # Iterations of j wait for each other, so rows run beside each other; a row needs one more
+    # column of the row before it.
+    assert ("X", "skew", ("i11", "j", 2)) in found
+    assert "8 iterations of i run side by side, each 2 iterations of j behind" in f.explain()
 
 
 # ---- what is found ----
@@ -168,7 +171,8 @@ def test_a_parallel_loop_needs_no_tiles_in_time() -> None:
     f = tw.function("scans", outputs=[s])
     f.auto_schedule()
     assert "one of them is parallel without it" in f.explain()
-    assert f["s"].tags["i"] == "parallel"
+    assert f["s"].tags["i0"] == "parallel"
+    assert f["s"].tags["i1"] == "unroll(8)"  # rows are chains that do not need each other
     a = np.random.default_rng(0).random((9, 33))
     np.testing.assert_allclose(f(a), np.cumsum(a, axis=1))
 

@@ -50,6 +50,11 @@ def across(a: Any, i: Any, j: Any) -> Any:
 
 
 def down(a: Any, i: Any, j: Any) -> Any:
+    """Of two columns: rows of one column only would be computed where they are read."""
+    return a[i - 1, j] + 3 * a[i, j] + a[i + 1, j - 1]
+
+
+def straight(a: Any, i: Any, j: Any) -> Any:
     return a[i - 1, j] + 3 * a[i, j] + a[i + 1, j]
 
 
@@ -134,9 +139,9 @@ def test_several_stages_of_one_result() -> None:
 def test_a_batch_of_images() -> None:
     """Strips are along the first dimension in which rows around are read."""
     x = tw.input("x", [P, H, W], tw.int64)
-    rows = {n: P, i: (1, H - 1), j: W}
+    rows = {n: P, i: (1, H - 1), j: (1, W)}
     a = tw.computation("a", {n: P, i: H, j: W}, x[n, i, j] * x[n, i, j] + 2 * x[n, i, 0])
-    b = tw.computation("b", rows, a[n, i - 1, j] + a[n, i + 1, j] - a[n, i, j], shape=[P, H, W])
+    b = tw.computation("b", rows, a[n, i - 1, j] + a[n, i + 1, j - 1] - a[n, i, j], shape=[P, H, W])
     f = tw.function("f", outputs=[b], context=[P >= 1, H >= 3, W >= 1])
     always(f)
     assert commands(f, "compute_at") == [("a", ("b", "i1"))]
@@ -164,7 +169,7 @@ def test_three_channels() -> None:
 def test_what_fits_into_a_cache_needs_no_strips() -> None:
     x = tw.input("x", [100, 100], tw.int64)
     a = tw.computation("a", {i: 100, j: 100}, x[i, j] * x[i, j] + 3 * x[i, 0])
-    b = tw.computation("b", {i: (1, 99), j: 100}, down(a, i, j), shape=[100, 100])
+    b = tw.computation("b", {i: (1, 99), j: (1, 100)}, down(a, i, j), shape=[100, 100])
     f = tw.function("f", outputs=[b])
     always(f)
     assert not commands(f, "compute_at")
@@ -177,7 +182,7 @@ def test_what_fits_into_a_cache_needs_no_strips() -> None:
 def test_results_are_kept_whole() -> None:
     x = tw.input("x", [H, W], tw.int64)
     a = tw.computation("a", {i: H, j: W}, x[i, j] * x[i, j] + 3 * x[i, 0])
-    b = tw.computation("b", {i: (1, H - 1), j: W}, down(a, i, j), shape=[H, W])
+    b = tw.computation("b", {i: (1, H - 1), j: W}, straight(a, i, j), shape=[H, W])
     f = tw.function("f", outputs=[a, b], context=[H >= 3])
     f.auto_schedule()
     assert not commands(f, "compute_at")
@@ -192,6 +197,79 @@ def test_rows_far_away_are_no_window() -> None:
     always(f)
     assert not commands(f, "compute_at")
     agree(f, image(40, 20))
+
+
+# ---- blocks of rows ----
+
+
+@pytest.mark.parametrize(
+    ("stages", "inlined"),
+    [
+        ([across, straight], ["s1"]),
+        ([across, straight, down], []),  # s3 needs two columns of s2, which needs more memory
+        ([straight] * 3, ["s1", "s2"]),
+        ([across, lambda a, i, j: straight(a, i, j) - a[i - 1, j] * a[i + 1, j]], ["s1"]),
+    ],
+)
+def test_rows_of_one_column_are_made_at_once(stages: Any, inlined: list[str]) -> None:
+    f = chain(stages)
+    always(f)
+    assert sorted(of for of, _ in commands(f, "inline")) == inlined
+    last = f"s{len(stages)}"
+    assert bool(inlined) == ((last, ("i1", 8)) in commands(f, "unroll"))
+    assert bool(inlined) == ("8 rows are made at once" in f.explain())
+    for size in [*SIZES, (16, 8), (17, 41)]:
+        if min(size) > 2 * len(stages):
+            agree(f, image(*size))
+
+
+def test_an_unsharp_mask_is_made_in_blocks_of_rows() -> None:
+    weights = (0.0625, 0.25, 0.375, 0.25, 0.0625)
+    x = tw.input("x", [H, W], tw.float32)
+    wide, inner = {i: H, j: (2, W - 2)}, {i: (2, H - 2), j: (2, W - 2)}
+    taps = [x[i, j + d - 2] * weight for d, weight in enumerate(weights)]
+    rows = tw.computation("rows", wide, sum(taps[1:], taps[0]), shape=[H, W])
+    taps = [rows[i + d - 2, j] * weight for d, weight in enumerate(weights)]
+    blur = tw.computation("blur", inner, sum(taps[1:], taps[0]), shape=[H, W])
+    sharp = tw.computation("sharp", inner, x[i, j] * 2.5 - blur[i, j] * 1.5, shape=[H, W])
+    f = tw.function("unsharp", outputs=[sharp], context=[H >= 5, W >= 5])
+    always(f)
+    assert sorted(of for of, _ in commands(f, "inline")) == ["blur", "rows"]
+    assert commands(f, "unroll") == [("sharp", ("i1", 8))]
+    for size in SIZES:
+        agree(f, image(*size, dtype=np.float32))
+
+
+def test_blocks_of_rows_in_a_batch() -> None:
+    x = tw.input("x", [P, H, W], tw.float64)
+    a = tw.computation("a", {n: P, i: H, j: (1, W)}, x[n, i, j - 1] * 0.5 + x[n, i, j] * 2.0,
+                       shape=[P, H, W])  # fmt: skip
+    rows = {n: P, i: (1, H - 1), j: (1, W)}
+    b = tw.computation("b", rows, a[n, i - 1, j] + a[n, i + 1, j] - a[n, i, j], shape=[P, H, W])
+    f = tw.function("f", outputs=[b], context=[P >= 1, H >= 3, W >= 1])
+    always(f)
+    assert commands(f, "inline") == [("a", ())]
+    assert ("b", ("n",)) in commands(f, "parallelize")
+    for size in [(1, 3, 5), (3, 70, 9), (2, 41, 20)]:
+        agree(f, image(*size, dtype=np.float64))
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        lambda x: x[i, j] / (2 + x[i, 0]),  # costly
+        lambda x: sum((x[i, j] * k for k in range(1, 30)), x[i, j]),  # many operations
+    ],
+)
+def test_what_costs_more_keeps_its_rows(stage: Stage) -> None:
+    x = tw.input("x", [H, W], tw.float64)
+    a = tw.computation("a", {i: H, j: W}, stage(x))
+    b = tw.computation("b", {i: (1, H - 1), j: W}, straight(a, i, j), shape=[H, W])
+    f = tw.function("f", outputs=[b], context=[H >= 3])
+    always(f)
+    assert not commands(f, "inline")
+    assert commands(f, "compute_at") == [("a", ("b", "i1"))]
+    agree(f, image(40, 20, dtype=np.float64))
 
 
 # ---- stages that are computed where they are read ----
@@ -212,7 +290,7 @@ def test_a_stage_that_is_read_at_one_place() -> None:
 def test_what_costs_little_is_computed_again() -> None:
     x = tw.input("x", [H, W], tw.int64)
     a = tw.computation("a", {i: H, j: W}, x[i, j] * x[i, j])
-    b = tw.computation("b", {i: (1, H - 1), j: W}, down(a, i, j), shape=[H, W])
+    b = tw.computation("b", {i: (1, H - 1), j: W}, straight(a, i, j), shape=[H, W])
     f = tw.function("f", outputs=[b], context=[H >= 3])
     always(f)
     assert commands(f, "inline") == [("a", ())]

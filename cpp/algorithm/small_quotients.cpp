@@ -45,9 +45,7 @@ ExprPtr number(std::int64_t value) { return constant(value, Int64); }
 
 /// `count` times the period.
 ExprPtr times(std::int64_t count, const ExprPtr &period) {
-  return count == 0   ? number(0)
-         : count == 1 ? period
-                      : binary(Op::Mul, period, number(count));
+  return count == 0 ? number(0) : count == 1 ? period : binary(Op::Mul, period, number(count));
 }
 
 /// What the node is where the quotient is `quotient`.

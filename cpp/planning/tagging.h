@@ -15,6 +15,8 @@
 
 namespace tilewright {
 
+/// Shorter loops are no vectors.
+inline constexpr std::int64_t fewest_lanes = 4;
 /// Work that plain loops do sooner than a register tile (a product of 6 x 6).
 inline constexpr std::int64_t little_for_tiles = 1'500;
 /// Terms of a block of which a thread makes a partial state, where there is one result.

@@ -3,8 +3,8 @@
 #include "algorithm/block.h"
 #include "analysis/legality.h"
 #include "planning/auto/element_steps.h"
-#include "planning/auto/local_scalars.h"
 #include "planning/auto/legal_mapping.h"
+#include "planning/auto/local_scalars.h"
 #include "planning/gpu/parallel_order.h"
 
 #include <isl/aff.h>

@@ -1,7 +1,6 @@
 #include "planning/computation_shape.h"
 
 #include "algorithm/affine.h"
-#include "algorithm/element_values.h"
 #include "algorithm/existing.h"
 #include "algorithm/expression_key.h"
 #include "algorithm/expression_nodes.h"

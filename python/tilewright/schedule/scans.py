@@ -62,7 +62,9 @@ class Scans(CommandReceiver):
         Args:
             size: how many iterations a block has; at least twice what an iteration needs of those
                 before it.
-            reassociate: whether sums and products of fractions may be rounded differently.
+            reassociate: whether sums and products of fractions may be rounded differently. A
+                recurrence that this one reads in the same iteration, and that is linear in the same
+                semiring, then becomes part of it: one scan of two values in place of two scans.
             combine: an associative function of two expressions, for recurrences ``X[i] =
                 combine(X[i-1], of)`` that are linear in no semiring; by this, the caller promises
                 that it is associative.

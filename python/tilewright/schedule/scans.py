@@ -50,6 +50,10 @@ class Scans(CommandReceiver):
                 for i1 in range(1, 4096):
                     X[4096 * i0 + i1] = X[4096 * i0 + i1 - 1] + A[4096 * i0 + i1]
 
+        A recurrence that this one reads in the same iteration, and that is linear in the same semiring,
+        becomes part of it, where that changes no result or `reassociate` allows it: one scan of two
+        values in place of two scans.
+
         The three phases take groups of some hundred thousand iterations in turn, so that what the
         first phase has read is still in the cache when the last one reads it again. Of a small block, as
         each step waits for the one before it, a thread takes four blocks beside each other (the loop
@@ -62,9 +66,7 @@ class Scans(CommandReceiver):
         Args:
             size: how many iterations a block has; at least twice what an iteration needs of those
                 before it.
-            reassociate: whether sums and products of fractions may be rounded differently. A
-                recurrence that this one reads in the same iteration, and that is linear in the same
-                semiring, then becomes part of it: one scan of two values in place of two scans.
+            reassociate: whether sums and products of fractions may be rounded differently.
             combine: an associative function of two expressions, for recurrences ``X[i] =
                 combine(X[i-1], of)`` that are linear in no semiring; by this, the caller promises
                 that it is associative.

@@ -60,7 +60,8 @@ def scan_blocks(
         )
     arrays = arrays_of(function)
     computed = {key: each for key, each in arrays.items() if each.pieces}
-    found = recurrence_of(computed, name, combine, of, together=rounding)
+    exact = tw.as_dtype(computed[name].type).dtype.kind not in "fcV" if name in computed else False
+    found = recurrence_of(computed, name, combine, of, together=rounding or exact)
     _require_exact(found, name, rounding)
     longest = max(state.delay for state in found.states)
     if count < 2 * longest:

@@ -180,6 +180,19 @@ def test_a_scan_that_reads_another_is_one_scan_of_two_values(size: int) -> None:
         compared(function, scanned, n, False)
 
 
+def test_integers_need_no_leave_for_one_scan_of_two_values() -> None:
+    x, t = (tw.computation(name, {i: N}, dtype=tw.int64) for name in "XT")
+    x.define(i == 0, J[i])
+    x.define(i > 0, tw.maximum(x[i - 1] + J[i], J[i]))
+    t.define(i == 0, x[i])
+    t.define(i > 0, tw.maximum(t[i - 1], x[i]))
+    function = tw.function("mss", outputs=[t])
+    scanned = function["T"].scan_blocks(4)
+    assert {"X_carry", "T_carry"} <= set(scanned.computations)
+    for n in SIZES:
+        compared(function, scanned, n, True)
+
+
 def test_a_scan_over_another_of_other_operations_stays_alone() -> None:
     x, t = (tw.computation(name, {i: N}, dtype=tw.float64) for name in "XT")
     x.define(i == 0, A[i])

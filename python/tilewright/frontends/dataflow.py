@@ -28,7 +28,8 @@ from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
 from .observers import without_old_values
 from .placing import Placing, no_read
 from .refusals import line_of, refuse
-from .scan import BoundsOfData, plain, scan
+from .rewriting import plain
+from .scan import BoundsOfData, scan
 from .scanned import Scanned, ScannedBlock, ScannedStatement
 from .snapshots import with_snapshots
 from .translated import TranslatedFunction

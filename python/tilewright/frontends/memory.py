@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from .. import _core
 from . import tree
 from .affine import Affine, Scope, affine_of, condition_of
-from .scan import free_name, plain
+from .rewriting import plain
+from .scan import free_name
 from .scanned import Scanned, ScannedBlock, ScannedKill, ScannedStatement
 
 __all__ = ["Memory", "Source", "memory_of", "tuple_text"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from . import tree
 
-__all__ = ["rewritten", "with_expressions", "with_parts"]
+__all__ = ["plain", "rewritten", "with_expressions", "with_parts"]
 
 
 def rewritten(
@@ -80,3 +80,20 @@ def with_expressions(
         return statement
 
     return tuple(map(changed, statements))
+
+
+def plain(expression: tree.Expression) -> object:
+    """The expression without the places where it stands, to be compared."""
+    match expression:
+        case tree.Literal() | tree.Variable():
+            return expression
+        case tree.Read():
+            head: object = expression.array
+        case tree.Operation():
+            head = expression.name, expression.dtype
+        case tree.Call():
+            head = id(expression.function)
+        case _:
+            head = expression.dtype
+    parts = tuple(plain(part) for part in tree.parts_of(expression))
+    return type(expression).__name__, head, parts

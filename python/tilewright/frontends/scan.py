@@ -18,14 +18,15 @@ import numpy as np
 from ..sets.values import Set
 from . import tree
 from .affine import Affine, Scope, affine_of, compared, condition_of, divided, remainder
+from .choices import chosen_values
 from .chosen import Chosen, FromEnd, as_index, is_counted
 from .conditions import parsed_condition
 from .names import Names
 from .refusals import refuse
-from .rewriting import with_parts
+from .rewriting import plain, with_parts
 from .scanned import Guard, Scanned, ScannedBlock, ScannedKill, ScannedStatement
 
-__all__ = ["BoundsOfData", "free_name", "plain", "scan"]
+__all__ = ["BoundsOfData", "free_name", "scan"]
 
 BOOL = np.dtype(np.bool_)
 INDEX = np.dtype(np.int64)
@@ -429,6 +430,10 @@ class _Scanner:
 
     def guarded(self, branch: tree.If, place: _Place) -> None:
         """A condition that data decide."""
+        chosen = chosen_values(branch)
+        if chosen and not any(self.is_chosen(one.target, self.scope(place)) for one in chosen):
+            self.block(chosen, place)
+            return
         condition, scope = branch.condition, self.scope(place)
         read = {read.array for read in tree.reads_of(condition)}
         written = _written((branch,))
@@ -505,23 +510,6 @@ def free_name(wanted: str, variables: Mapping[str, str]) -> str:
     while wanted in variables or wanted in variables.values():
         wanted += "_"
     return wanted
-
-
-def plain(expression: tree.Expression) -> object:
-    """The expression without the places where it stands, to be compared."""
-    match expression:
-        case tree.Literal() | tree.Variable():
-            return expression
-        case tree.Read():
-            head: object = expression.array
-        case tree.Operation():
-            head = expression.name, expression.dtype
-        case tree.Call():
-            head = id(expression.function)
-        case _:
-            head = expression.dtype
-    parts = tuple(plain(part) for part in tree.parts_of(expression))
-    return type(expression).__name__, head, parts
 
 
 def _at_elements(

@@ -430,11 +430,15 @@ class _Scanner:
 
     def guarded(self, branch: tree.If, place: _Place) -> None:
         """A condition that data decide."""
-        chosen = chosen_values(branch)
-        if chosen and not any(self.is_chosen(one.target, self.scope(place)) for one in chosen):
+        condition, scope = branch.condition, self.scope(place)
+
+        def is_data(asked: tree.Expression) -> bool:
+            return all(condition_of(part, scope) is None for part in _conjuncts(asked))
+
+        chosen = chosen_values(branch, is_data)
+        if chosen and not any(self.is_chosen(one.target, scope) for one in chosen):
             self.block(chosen, place)
             return
-        condition, scope = branch.condition, self.scope(place)
         read = {read.array for read in tree.reads_of(condition)}
         written = _written((branch,))
         body = () if branch.otherwise else branch.body

@@ -1,0 +1,594 @@
+#include "ptx.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+
+namespace fake_driver {
+
+using namespace tilewright::cuda;
+
+// ---- text ----
+
+namespace {
+
+std::string trimmed(const std::string &text) {
+  const auto from = text.find_first_not_of(" \t\n");
+  return from == std::string::npos ? ""
+                                   : text.substr(from, text.find_last_not_of(" \t\n") - from + 1);
+}
+
+/// Parts between commas that stand outside of brackets and braces.
+std::vector<std::string> parts_of(const std::string &text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  for (std::string &part : parts) {
+    part = trimmed(part);
+  }
+  return parts;
+}
+
+std::vector<std::string> split(const std::string &text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);) {
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+const std::vector<std::string> &special_names() {
+  static const std::vector<std::string> names = {"%tid.x",   "%tid.y",   "%tid.z",
+                                                 "%ctaid.x", "%ctaid.y", "%ctaid.z",
+                                                 "%ntid.x",  "%ntid.y",  "%ntid.z"};
+  return names;
+}
+
+} // namespace
+
+PtxKernel::PtxKernel(const std::string &module, const std::string &name) {
+  const auto entry = module.find(".entry " + name + "(");
+  const auto body = module.find("\n{", entry);
+  const auto end = module.find("\n}", entry);
+  if (entry == std::string::npos || body == std::string::npos || end == std::string::npos) {
+    throw std::runtime_error("there is no kernel " + name);
+  }
+  for (auto at = module.find(".param", entry); at < body; at = module.find(".param", at + 1)) {
+    std::string declared = module.substr(at, module.find_first_of(",)\n", at) - at);
+    declared = declared.substr(declared.rfind(' ') + 1);
+    const int number = static_cast<int>(parameters_.size());
+    parameters_[declared] = number;
+  }
+  std::string text = module.substr(body + 2, end - body - 2);
+  for (auto comment = text.find("//"); comment != std::string::npos; comment = text.find("//")) {
+    text.erase(comment, text.find('\n', comment) - comment);
+  }
+  for (const std::string &statement : split(text, ';')) {
+    add(trimmed(statement));
+  }
+  for (const auto &[branch, label] : branches_) {
+    code_[branch].target = labels_.at(label);
+  }
+}
+
+int PtxKernel::register_number(const std::string &name) {
+  return registers_.emplace(name, static_cast<int>(registers_.size())).first->second;
+}
+
+PtxKernel::Operand PtxKernel::operand(std::string text) {
+  using Kind = Operand::Kind;
+  if (text.front() == '{') {
+    Operand group{Kind::Group};
+    for (const std::string &part : parts_of(text.substr(1, text.size() - 2))) {
+      group.group.push_back(register_number(part));
+    }
+    return group;
+  }
+  std::int64_t offset = 0;
+  if (text.front() == '[') {
+    text = text.substr(1, text.size() - 2);
+    if (const auto plus = text.find('+'); plus != std::string::npos) {
+      offset = std::stoll(text.substr(plus + 1));
+      text = text.substr(0, plus);
+    }
+  }
+  if (const auto parameter = parameters_.find(text); parameter != parameters_.end()) {
+    return {Kind::Parameter, static_cast<std::uint64_t>(parameter->second), offset};
+  }
+  const auto special = std::find(special_names().begin(), special_names().end(), text);
+  if (special != special_names().end()) {
+    return {Kind::Special, static_cast<std::uint64_t>(special - special_names().begin())};
+  }
+  if (text.front() == '%') {
+    return {Kind::Register, static_cast<std::uint64_t>(register_number(text)), offset};
+  }
+  if (text.starts_with("tilewright_shared")) {
+    return {Kind::Shared, 0, offset};
+  }
+  if (text.starts_with("__local_depot")) {
+    return {Kind::Local, 0, offset};
+  }
+  if (text.starts_with("0f") || text.starts_with("0d")) {
+    return {Kind::Number, std::stoull(text.substr(2), nullptr, 16)};
+  }
+  return {Kind::Number,
+          static_cast<std::uint64_t>(text.front() == '-' ? std::stoll(text, nullptr, 0)
+                                                         : std::stoull(text, nullptr, 0))};
+}
+
+void PtxKernel::add(std::string text) {
+  for (auto colon = text.find(':'); colon != std::string::npos; colon = text.find(':')) {
+    labels_[trimmed(text.substr(0, colon))] = code_.size();
+    text = trimmed(text.substr(colon + 1));
+  }
+  if (text.starts_with(".local")) {
+    const auto from = text.find('[') + 1;
+    local_bytes_ = std::stoul(text.substr(from, text.find(']') - from));
+    return;
+  }
+  if (text.empty() || text.front() == '.') {
+    return;
+  }
+  Instruction made;
+  made.text = text;
+  if (text.front() == '@') {
+    made.guard_is_negated = text[1] == '!';
+    const auto space = text.find_first_of(" \t");
+    made.guard = register_number(
+        text.substr(made.guard_is_negated ? 2 : 1, space - (made.guard_is_negated ? 2 : 1)));
+    text = trimmed(text.substr(space));
+  }
+  const auto space = text.find_first_of(" \t");
+  made.words = split(text.substr(0, space), '.');
+  if (made.words[0] == "bra") {
+    branches_.emplace_back(code_.size(), trimmed(text.substr(space)));
+  } else if (space != std::string::npos) {
+    for (const std::string &part : parts_of(text.substr(space))) {
+      made.operands.push_back(operand(part));
+    }
+  }
+  code_.push_back(std::move(made));
+}
+
+// ---- execution ----
+
+namespace {
+
+struct Fault {
+  Result result;
+};
+
+template <class T>
+T as(std::uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+template <class T>
+std::uint64_t bits_of(T value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+[[noreturn]] void unknown(const std::string &text) {
+  std::fprintf(stderr, "the test double of libcuda does not know: %s\n", text.c_str());
+  throw Fault{IllegalInstruction};
+}
+
+/// `use` of a number of the named type.
+template <class Use>
+auto with_type(const std::string &type, const std::string &text, const Use &use) {
+  const char kind = type[0];
+  const int bits = std::atoi(type.c_str() + 1);
+  if (kind == 'f') {
+    return bits == 64 ? use(double{}) : bits == 32 ? use(float{}) : (unknown(text), use(0.0));
+  }
+  if (kind == 's') {
+    return bits == 64   ? use(std::int64_t{})
+           : bits == 32 ? use(std::int32_t{})
+           : bits == 16 ? use(std::int16_t{})
+                        : use(std::int8_t{});
+  }
+  if (kind == 'u' || kind == 'b') {
+    return bits == 64   ? use(std::uint64_t{})
+           : bits == 32 ? use(std::uint32_t{})
+           : bits == 16 ? use(std::uint16_t{})
+                        : use(std::uint8_t{});
+  }
+  if (type == "pred") {
+    return use(std::uint8_t{});
+  }
+  unknown(text);
+}
+
+template <class T>
+bool compare(const std::string &how, T a, T b, const std::string &text) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (how.size() == 3 && how[2] == 'u') { // or one of them is NaN
+      return a != a || b != b || compare(how.substr(0, 2), a, b, text);
+    }
+    if (how == "nan" || how == "num") {
+      return (a != a || b != b) == (how == "nan");
+    }
+    if (how == "ne") {
+      return a < b || a > b;
+    }
+  }
+  return how == "eq"                  ? a == b
+         : how == "ne"                ? a != b
+         : how == "lt" || how == "lo" ? a < b
+         : how == "le" || how == "ls" ? a <= b
+         : how == "gt" || how == "hi" ? a > b
+         : how == "ge" || how == "hs" ? a >= b
+                                      : (unknown(text), false);
+}
+
+template <class T>
+using Wrapping = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+
+/// The operations of two or three numbers of one type.
+template <class T>
+T computed(const std::string &name, T a, T b, T c, const std::string &text) {
+  using W = Wrapping<T>;
+  if (name == "add") {
+    return static_cast<T>(W(a) + W(b));
+  }
+  if (name == "sub") {
+    return static_cast<T>(W(a) - W(b));
+  }
+  if (name == "mul") {
+    return static_cast<T>(W(a) * W(b));
+  }
+  if (name == "neg") {
+    return static_cast<T>(-W(a));
+  }
+  if (name == "min" || name == "max") {
+    const bool first = name == "min" ? a < b : b < a;
+    return a != a ? b : b != b || first ? a : b;
+  }
+  if constexpr (std::is_integral_v<T>) {
+    if (name == "mad") {
+      return static_cast<T>(W(a) * W(b) + W(c));
+    }
+    if (name == "div" || name == "rem") {
+      if (b == 0) {
+        return static_cast<T>(-1);
+      }
+      return static_cast<T>(name == "div" ? a / b : a % b);
+    }
+    if (name == "abs") {
+      return a < T{} ? static_cast<T>(-W(a)) : a;
+    }
+    if (name == "and") {
+      return static_cast<T>(a & b);
+    }
+    if (name == "or") {
+      return static_cast<T>(a | b);
+    }
+    if (name == "xor") {
+      return static_cast<T>(a ^ b);
+    }
+  } else {
+    if (name == "fma") {
+      return std::fma(a, b, c);
+    }
+    if (name == "div") {
+      return a / b;
+    }
+    if (name == "sqrt") {
+      return std::sqrt(a);
+    }
+    if (name == "rcp") {
+      return T{1} / a;
+    }
+    if (name == "abs") {
+      return std::fabs(a);
+    }
+    if (name == "copysign") { // the sign is the first one's
+      return std::copysign(b, a);
+    }
+  }
+  unknown(text);
+}
+
+/// A float as an integer: what does not fit ends at the type's range, NaN is 0.
+template <class To, class From>
+To saturated(From value) {
+  if (value != value) {
+    return 0;
+  }
+  const auto low = static_cast<From>(std::numeric_limits<To>::min());
+  const auto high = static_cast<From>(std::numeric_limits<To>::max());
+  return value <= low    ? std::numeric_limits<To>::min()
+         : value >= high ? std::numeric_limits<To>::max()
+                         : static_cast<To>(value);
+}
+
+} // namespace
+
+class PtxKernel::Machine {
+public:
+  Machine(const PtxKernel &kernel, const PtxLaunch &launch, std::array<unsigned, 3> block_number)
+      : kernel_(kernel), launch_(launch), block_number_(block_number),
+        shared_(launch.shared_bytes) {}
+
+  void run() {
+    const auto &size = launch_.block;
+    std::vector<Thread> threads(std::size_t{size[0]} * size[1] * size[2]);
+    for (Thread &thread : threads) {
+      thread.registers.resize(kernel_.registers_.size());
+      thread.local.resize(kernel_.local_bytes_);
+    }
+    for (bool waiting = true; waiting;) {
+      waiting = false;
+      for (std::size_t t = 0; t < threads.size(); ++t) {
+        thread_ = &threads[t];
+        const auto own = static_cast<unsigned>(t);
+        thread_number_ = {own % size[0], own / size[0] % size[1], own / size[0] / size[1]};
+        if (!thread_->is_done) {
+          go_on();
+          waiting = waiting || !thread_->is_done;
+        }
+      }
+      const auto done = [](const Thread &thread) { return thread.is_done; };
+      if (waiting && std::any_of(threads.begin(), threads.end(), done)) {
+        throw Fault{LaunchTimeout};
+      }
+    }
+  }
+
+private:
+  using Kind = Operand::Kind;
+
+  /// To the next barrier, or to the end.
+  void go_on() {
+    while (true) {
+      const Instruction &next = kernel_.code_.at(thread_->at++);
+      if (next.guard >= 0 && (number(next.guard) != 0) == next.guard_is_negated) {
+        continue;
+      }
+      const std::string &name = next.words[0];
+      if (name == "bra") {
+        thread_->at = next.target;
+      } else if (name == "ret" || name == "exit") {
+        thread_->is_done = true;
+        return;
+      } else if (name == "bar" || name == "barrier") {
+        return;
+      } else {
+        execute(next);
+      }
+    }
+  }
+
+  std::uint64_t &number(std::uint64_t at) { return thread_->registers[at]; }
+
+  std::uint64_t value(const Operand &operand) {
+    switch (operand.kind) {
+    case Kind::Register:
+      return number(operand.value) + static_cast<std::uint64_t>(operand.offset);
+    case Kind::Special:
+      return operand.value < 3   ? thread_number_[operand.value]
+             : operand.value < 6 ? block_number_[operand.value - 3]
+                                 : launch_.block[operand.value - 6];
+    case Kind::Shared:
+      return reinterpret_cast<std::uint64_t>(shared_.data()) +
+             static_cast<std::uint64_t>(operand.offset);
+    case Kind::Local:
+      return reinterpret_cast<std::uint64_t>(thread_->local.data()) +
+             static_cast<std::uint64_t>(operand.offset);
+    default:
+      return operand.value;
+    }
+  }
+
+  char *memory(std::uint64_t address, std::size_t bytes) {
+    const auto lies_in = [&](const std::vector<char> &own) {
+      const auto begin = reinterpret_cast<std::uint64_t>(own.data());
+      return address >= begin && address + bytes <= begin + own.size();
+    };
+    if (address % bytes != 0) {
+      throw Fault{MisalignedAddress};
+    }
+    if (!lies_in(shared_) && !lies_in(thread_->local) && !launch_.is_memory(address, bytes)) {
+      throw Fault{IllegalAddress};
+    }
+    return reinterpret_cast<char *>(address);
+  }
+
+  void move(const Instruction &move) {
+    const bool loads = move.words[0] == "ld";
+    const Operand &place = move.operands[loads ? 1 : 0];
+    const Operand &what = move.operands[loads ? 0 : 1];
+    const std::string &type = move.words.back();
+    const auto bytes = static_cast<std::size_t>(std::atoi(type.c_str() + 1)) / 8;
+    std::vector<int> registers = what.group;
+    if (registers.empty() && what.kind == Kind::Register) {
+      registers.push_back(static_cast<int>(what.value));
+    }
+    const std::size_t count = std::max<std::size_t>(1, registers.size());
+    char *at = place.kind == Kind::Parameter
+                   ? static_cast<char *>(launch_.arguments[place.value]) + place.offset
+                   : memory(value(place), bytes * count);
+    for (std::size_t each = 0; each < count; ++each, at += bytes) {
+      if (!loads) {
+        const std::uint64_t stored =
+            registers.empty() ? value(what) : number(static_cast<std::uint64_t>(registers[each]));
+        std::memcpy(at, &stored, bytes);
+        continue;
+      }
+      number(static_cast<std::uint64_t>(registers[each])) =
+          with_type(type, move.text, [&](auto of) {
+            std::memcpy(&of, at, bytes);
+            if constexpr (std::is_integral_v<decltype(of)>) {
+              return static_cast<std::uint64_t>(of);
+            } else {
+              return bits_of(of);
+            }
+          });
+    }
+  }
+
+  void convert(const Instruction &convert) {
+    const std::string &from = convert.words.back();
+    const std::string &to = convert.words[convert.words.size() - 2];
+    const std::string &how = convert.words[1];
+    const std::uint64_t given = value(convert.operands[1]);
+    number(convert.operands[0].value) = with_type(from, convert.text, [&](auto source) {
+      using From = decltype(source);
+      From a = as<From>(given);
+      if constexpr (std::is_floating_point_v<From>) {
+        a = how == "rni"   ? std::nearbyint(a)
+            : how == "rzi" ? std::trunc(a)
+            : how == "rmi" ? std::floor(a)
+            : how == "rpi" ? std::ceil(a)
+                           : a;
+      }
+      return with_type(to, convert.text, [&](auto target) {
+        using To = decltype(target);
+        if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+          return bits_of(saturated<To>(a));
+        } else {
+          return bits_of(static_cast<To>(a));
+        }
+      });
+    });
+  }
+
+  void shift(const Instruction &shift) {
+    const std::uint64_t by = value(shift.operands[2]) & 0xffffffff;
+    number(shift.operands[0].value) = with_type(shift.words.back(), shift.text, [&](auto of) {
+      using T = decltype(of);
+      if constexpr (std::is_integral_v<T>) {
+        const T a = as<T>(value(shift.operands[1]));
+        const std::uint64_t most = 8 * sizeof(T) - 1;
+        if (shift.words[0] == "shl") {
+          return bits_of(static_cast<T>(by > most ? T{} : static_cast<T>(std::uint64_t(a) << by)));
+        }
+        return bits_of(static_cast<T>(by > most ? (a < T{} ? T(-1) : T{}) : a >> by));
+      } else {
+        unknown(shift.text);
+        return given_nothing;
+      }
+    });
+  }
+
+  /// The exchange that claims a place: atom.cas, and the sums that need one step.
+  void update(const Instruction &update) {
+    with_type(update.words.back(), update.text, [&](auto of) {
+      using T = decltype(of);
+      char *at = memory(value(update.operands[1]), sizeof(T));
+      T old;
+      std::memcpy(&old, at, sizeof old);
+      const T a = as<T>(value(update.operands[2]));
+      const auto has = [&](const char *word) {
+        return std::find(update.words.begin(), update.words.end(), word) != update.words.end();
+      };
+      const T made = has("cas")    ? (old == a ? as<T>(value(update.operands[3])) : old)
+                     : has("exch") ? a
+                     : has("add")  ? computed<T>("add", old, a, T{}, update.text)
+                     : has("min")  ? std::min(old, a)
+                     : has("max")  ? std::max(old, a)
+                                   : (unknown(update.text), old);
+      std::memcpy(at, &made, sizeof made);
+      if (update.operands[0].kind == Kind::Register) {
+        number(update.operands[0].value) = bits_of(old);
+      }
+      return given_nothing;
+    });
+  }
+
+  void execute(const Instruction &next) {
+    const std::string &name = next.words[0];
+    const std::string &type = next.words.back();
+    const auto &operands = next.operands;
+    if (name == "ld" || name == "st") {
+      move(next);
+    } else if (name == "mov" && operands[0].kind == Kind::Register &&
+               operands[1].kind != Kind::Group) {
+      number(operands[0].value) = value(operands[1]);
+    } else if (name == "cvta") { // an address is one in all spaces
+      number(operands[0].value) = value(operands[1]);
+    } else if (name == "cvt") {
+      convert(next);
+    } else if (name == "shl" || name == "shr") {
+      shift(next);
+    } else if (name == "atom" || name == "red") {
+      update(next);
+    } else if (name == "membar" || name == "fence") {
+      return;
+    } else if (name == "selp") {
+      number(operands[0].value) = value(operands[value(operands[3]) != 0 ? 1 : 2]);
+    } else if (name == "setp" && next.words.size() == 3) {
+      number(operands[0].value) = with_type(type, next.text, [&](auto of) {
+        using T = decltype(of);
+        return bits_of(std::uint8_t{compare(next.words[1], as<T>(value(operands[1])),
+                                            as<T>(value(operands[2])), next.text)});
+      });
+    } else if (name == "not") {
+      number(operands[0].value) = type == "pred" ? value(operands[1]) == 0 : ~value(operands[1]);
+    } else if (next.words.size() > 1 && next.words[1] == "wide") {
+      const auto wide = [&](const Operand &operand) {
+        return type[0] == 's'
+                   ? static_cast<std::uint64_t>(std::int64_t{as<std::int32_t>(value(operand))})
+                   : value(operand) & 0xffffffff;
+      };
+      if (type != "s32" && type != "u32") {
+        unknown(next.text);
+      }
+      number(operands[0].value) =
+          wide(operands[1]) * wide(operands[2]) + (name == "mad" ? value(operands[3]) : 0);
+    } else if (next.words.size() > 1 && next.words[1] == "hi") {
+      unknown(next.text);
+    } else {
+      number(operands[0].value) = with_type(type, next.text, [&](auto of) {
+        using T = decltype(of);
+        const auto at = [&](std::size_t o) {
+          return o < operands.size() ? as<T>(value(operands[o])) : T{};
+        };
+        return bits_of(computed<T>(name, at(1), at(2), at(3), next.text));
+      });
+    }
+  }
+
+  static constexpr std::uint64_t given_nothing = 0;
+
+  const PtxKernel &kernel_;
+  const PtxLaunch &launch_;
+  std::array<unsigned, 3> block_number_;
+  std::array<unsigned, 3> thread_number_{};
+  std::vector<char> shared_;
+  Thread *thread_ = nullptr;
+};
+
+Result PtxKernel::run(const PtxLaunch &launch) const {
+  try {
+    std::array<unsigned, 3> block{};
+    for (block[2] = 0; block[2] < launch.grid[2]; ++block[2]) {
+      for (block[1] = 0; block[1] < launch.grid[1]; ++block[1]) {
+        for (block[0] = 0; block[0] < launch.grid[0]; ++block[0]) {
+          Machine(*this, launch, block).run();
+        }
+      }
+    }
+  } catch (const Fault &fault) {
+    return fault.result;
+  }
+  return Success;
+}
+
+} // namespace fake_driver

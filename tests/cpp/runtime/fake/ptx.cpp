@@ -7,6 +7,7 @@
 #include <limits>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace fake_driver {
 
@@ -15,6 +16,9 @@ using namespace tilewright::cuda;
 // ---- text ----
 
 namespace {
+
+/// What LLVM calls the result of a function.
+constexpr const char *result_name = "func_retval0";
 
 std::string trimmed(const std::string &text) {
   const auto from = text.find_first_not_of(" \t\n");
@@ -27,7 +31,7 @@ std::vector<std::string> parts_of(const std::string &text) {
   std::vector<std::string> parts(1);
   int depth = 0;
   for (const char c : text) {
-    depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    depth += std::strchr("{[(", c) != nullptr ? 1 : std::strchr("}])", c) != nullptr ? -1 : 0;
     if (c == ',' && depth == 0) {
       parts.emplace_back();
     } else {
@@ -58,19 +62,35 @@ const std::vector<std::string> &special_names() {
 
 } // namespace
 
-PtxKernel::PtxKernel(const std::string &module, const std::string &name) {
-  const auto entry = module.find(".entry " + name + "(");
-  const auto body = module.find("\n{", entry);
-  const auto end = module.find("\n}", entry);
-  if (entry == std::string::npos || body == std::string::npos || end == std::string::npos) {
-    throw std::runtime_error("there is no kernel " + name);
+PtxKernel::PtxKernel(const std::string &module, const std::string &name)
+    : PtxKernel(std::make_shared<PtxModule>(PtxModule{module, {}}), name, ".entry ") {}
+
+PtxKernel::PtxKernel(std::shared_ptr<PtxModule> module, const std::string &name,
+                     const std::string &before)
+    : module_(std::move(module)) {
+  const std::string &text = module_->text;
+  for (auto at = text.find(name + "("); at != std::string::npos;
+       at = text.find(name + "(", at + 1)) {
+    const auto line = text.rfind('\n', at) + 1;
+    const auto body = text.find("\n{", at);
+    const bool is_defined = body != std::string::npos && text.find(';', at) > body;
+    if (is_defined && text.substr(line, at - line).find(before) != std::string::npos) {
+      read(text, at);
+      return;
+    }
   }
-  for (auto at = module.find(".param", entry); at < body; at = module.find(".param", at + 1)) {
-    std::string declared = module.substr(at, module.find_first_of(",)\n", at) - at);
-    declared = declared.substr(declared.rfind(' ') + 1);
-    const int number = static_cast<int>(parameters_.size());
-    parameters_[declared] = number;
+  throw std::runtime_error("there is no " + before + name);
+}
+
+void PtxKernel::read(const std::string &module, std::size_t begin) {
+  const auto body = module.find("\n{", begin);
+  const auto end = module.find("\n}", begin);
+  for (auto at = module.find(".param", begin); at < body; at = module.find(".param", at + 1)) {
+    const std::string declared = module.substr(at, module.find_first_of(",)\n", at) - at);
+    parameter_number(declared.substr(declared.rfind(' ') + 1));
   }
+  own_parameters_ = parameters_.size();
+  parameter_number(result_name);
   std::string text = module.substr(body + 2, end - body - 2);
   for (auto comment = text.find("//"); comment != std::string::npos; comment = text.find("//")) {
     text.erase(comment, text.find('\n', comment) - comment);
@@ -81,6 +101,35 @@ PtxKernel::PtxKernel(const std::string &module, const std::string &name) {
   for (const auto &[branch, label] : branches_) {
     code_[branch].target = labels_.at(label);
   }
+}
+
+std::uint64_t PtxKernel::parameter_number(const std::string &name) {
+  const int next = static_cast<int>(parameters_.size());
+  return static_cast<std::uint64_t>(parameters_.emplace(name, next).first->second);
+}
+
+/// "(retval0), name, (param0, param1)"
+void PtxKernel::read_call(Instruction &made, const std::string &text) {
+  const auto names_in = [&](const std::string &list) {
+    std::vector<std::uint64_t> numbers;
+    for (const std::string &name : parts_of(list.substr(1, list.size() - 2))) {
+      numbers.push_back(parameter_number(name));
+    }
+    return numbers;
+  };
+  std::vector<std::string> parts = parts_of(text);
+  if (parts.front().front() == '(') {
+    made.results = names_in(parts.front());
+    parts.erase(parts.begin());
+  }
+  if (parts.size() > 1) {
+    made.given = names_in(parts[1]);
+  }
+  std::unique_ptr<PtxKernel> &called = module_->functions[parts.front()];
+  if (called == nullptr) {
+    called = std::make_unique<PtxKernel>(module_, parts.front(), ".func ");
+  }
+  made.called = called.get();
 }
 
 int PtxKernel::register_number(const std::string &name) {
@@ -129,6 +178,7 @@ PtxKernel::Operand PtxKernel::operand(std::string text) {
 }
 
 void PtxKernel::add(std::string text) {
+  text.erase(0, text.find_first_not_of("{} \t\n")); // around calls
   for (auto colon = text.find(':'); colon != std::string::npos; colon = text.find(':')) {
     labels_[trimmed(text.substr(0, colon))] = code_.size();
     text = trimmed(text.substr(colon + 1));
@@ -137,6 +187,9 @@ void PtxKernel::add(std::string text) {
     const auto from = text.find('[') + 1;
     local_bytes_ = std::stoul(text.substr(from, text.find(']') - from));
     return;
+  }
+  if (text.starts_with(".param")) { // of a call
+    parameter_number(text.substr(text.find_last_of(" \t") + 1));
   }
   if (text.empty() || text.front() == '.') {
     return;
@@ -152,7 +205,9 @@ void PtxKernel::add(std::string text) {
   }
   const auto space = text.find_first_of(" \t");
   made.words = split(text.substr(0, space), '.');
-  if (made.words[0] == "bra") {
+  if (made.words[0] == "call") {
+    read_call(made, trimmed(text.substr(space)));
+  } else if (made.words[0] == "bra") {
     branches_.emplace_back(code_.size(), trimmed(text.substr(space)));
   } else if (space != std::string::npos) {
     for (const std::string &part : parts_of(text.substr(space))) {
@@ -323,15 +378,17 @@ To saturated(From value) {
 class PtxKernel::Machine {
 public:
   Machine(const PtxKernel &kernel, const PtxLaunch &launch, std::array<unsigned, 3> block_number)
-      : kernel_(kernel), launch_(launch), block_number_(block_number),
-        shared_(launch.shared_bytes) {}
+      : code_(&kernel), launch_(launch), block_number_(block_number), shared_(launch.shared_bytes) {
+  }
 
   void run() {
     const auto &size = launch_.block;
     std::vector<Thread> threads(std::size_t{size[0]} * size[1] * size[2]);
     for (Thread &thread : threads) {
-      thread.registers.resize(kernel_.registers_.size());
-      thread.local.resize(kernel_.local_bytes_);
+      prepare(thread);
+      for (std::size_t p = 0; p < code_->own_parameters_; ++p) {
+        std::memcpy(thread.parameters[p].data(), launch_.arguments[p], 8);
+      }
     }
     for (bool waiting = true; waiting;) {
       waiting = false;
@@ -354,16 +411,45 @@ public:
 private:
   using Kind = Operand::Kind;
 
+  void prepare(Thread &thread) const {
+    thread.registers.resize(code_->registers_.size());
+    thread.parameters.resize(code_->parameters_.size());
+    thread.local.resize(code_->local_bytes_);
+  }
+
+  /// A function, which waits for nobody.
+  void call(const Instruction &call) {
+    const PtxKernel *outer_code = std::exchange(code_, call.called);
+    Thread inner;
+    prepare(inner);
+    for (std::size_t p = 0; p < call.given.size(); ++p) {
+      inner.parameters[p] = thread_->parameters[call.given[p]];
+    }
+    Thread *outer = std::exchange(thread_, &inner);
+    go_on();
+    if (!inner.is_done) {
+      unknown("a barrier in a function");
+    }
+    code_ = outer_code;
+    thread_ = outer;
+    if (!call.results.empty()) {
+      const int result = call.called->parameters_.at(result_name);
+      outer->parameters[call.results[0]] = inner.parameters[static_cast<std::size_t>(result)];
+    }
+  }
+
   /// To the next barrier, or to the end.
   void go_on() {
     while (true) {
-      const Instruction &next = kernel_.code_.at(thread_->at++);
+      const Instruction &next = code_->code_.at(thread_->at++);
       if (next.guard >= 0 && (number(next.guard) != 0) == next.guard_is_negated) {
         continue;
       }
       const std::string &name = next.words[0];
       if (name == "bra") {
         thread_->at = next.target;
+      } else if (name == "call") {
+        call(next);
       } else if (name == "ret" || name == "exit") {
         thread_->is_done = true;
         return;
@@ -422,7 +508,7 @@ private:
     }
     const std::size_t count = std::max<std::size_t>(1, registers.size());
     char *at = place.kind == Kind::Parameter
-                   ? static_cast<char *>(launch_.arguments[place.value]) + place.offset
+                   ? thread_->parameters[place.value].data() + place.offset
                    : memory(value(place), bytes * count);
     for (std::size_t each = 0; each < count; ++each, at += bytes) {
       if (!loads) {
@@ -553,7 +639,18 @@ private:
       number(operands[0].value) =
           wide(operands[1]) * wide(operands[2]) + (name == "mad" ? value(operands[3]) : 0);
     } else if (next.words.size() > 1 && next.words[1] == "hi") {
-      unknown(next.text);
+      number(operands[0].value) = with_type(type, next.text, [&](auto of) {
+        using T = decltype(of);
+        if constexpr (std::is_integral_v<T>) {
+          const auto wide = static_cast<__int128>(as<T>(value(operands[1]))) *
+                            static_cast<__int128>(as<T>(value(operands[2])));
+          return name == "mul" ? bits_of(static_cast<T>(wide >> (8 * sizeof(T))))
+                               : (unknown(next.text), given_nothing);
+        } else {
+          unknown(next.text);
+          return given_nothing;
+        }
+      });
     } else {
       number(operands[0].value) = with_type(type, next.text, [&](auto of) {
         using T = decltype(of);
@@ -567,7 +664,7 @@ private:
 
   static constexpr std::uint64_t given_nothing = 0;
 
-  const PtxKernel &kernel_;
+  const PtxKernel *code_; ///< the kernel, or a function that it calls
   const PtxLaunch &launch_;
   std::array<unsigned, 3> block_number_;
   std::array<unsigned, 3> thread_number_{};

@@ -16,6 +16,14 @@
 
 namespace fake_driver {
 
+class PtxKernel;
+
+/// The functions of a module that are no kernels, by name; read when they are first called.
+struct PtxModule {
+  std::string text;
+  std::map<std::string, std::unique_ptr<PtxKernel>> functions;
+};
+
 /// Whether so many bytes of a device's memory are at an address.
 using IsMemory = std::function<bool(std::uint64_t address, std::size_t bytes)>;
 
@@ -31,6 +39,8 @@ class PtxKernel {
 public:
   /// The entry `name` of a module. Throws std::runtime_error for what it does not know.
   PtxKernel(const std::string &module, const std::string &name);
+  /// A function that kernels call.
+  PtxKernel(std::shared_ptr<PtxModule> module, const std::string &name, const std::string &before);
   /// Success, or what a device would answer: IllegalAddress, IllegalInstruction for what the
   /// interpreter does not know, LaunchTimeout for threads that wait for ones that never come.
   tilewright::cuda::Result run(const PtxLaunch &launch) const;
@@ -49,21 +59,30 @@ private:
     int guard = -1; ///< the register of the predicate
     bool guard_is_negated = false;
     std::size_t target = 0; ///< of a branch
+    const PtxKernel *called = nullptr;
+    std::vector<std::uint64_t> given; ///< parameters of a call
+    std::vector<std::uint64_t> results;
   };
   struct Thread {
     std::vector<std::uint64_t> registers;
+    std::vector<std::array<char, 16>> parameters; ///< and those of calls
     std::vector<char> local;
     std::size_t at = 0;
     bool is_done = false;
   };
   class Machine;
 
+  void read(const std::string &text, std::size_t begin);
   int register_number(const std::string &name);
+  std::uint64_t parameter_number(const std::string &name);
+  void read_call(Instruction &made, const std::string &text);
   Operand operand(std::string text);
   void add(std::string text);
 
   std::map<std::string, int> registers_;
   std::map<std::string, int> parameters_;
+  std::size_t own_parameters_ = 0; ///< so many of them are given
+  std::shared_ptr<PtxModule> module_;
   std::map<std::string, std::size_t> labels_;
   std::vector<std::pair<std::size_t, std::string>> branches_;
   std::vector<Instruction> code_;

@@ -16,6 +16,9 @@
 
 namespace fake_driver {
 
+/// What LLVM calls the result of a function.
+inline constexpr const char *result_name = "func_retval0";
+
 class PtxKernel;
 
 /// The functions of a module that are no kernels, by name; read when they are first called.

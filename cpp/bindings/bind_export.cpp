@@ -79,14 +79,16 @@ py::tuple export_function(KernelFunction &self, const std::string &symbol,
 /// fields of structures among them.
 using SourceTuple = std::tuple<std::string, std::string, bool>;
 
-py::tuple export_c_source(KernelFunction &self, const std::string &prototype,
-                          const std::string &status_prefix, const std::vector<SourceTuple> &arrays,
+py::tuple export_c_source(KernelFunction &self, const std::string &symbol,
+                          const std::string &prototype, const std::string &status_prefix,
+                          const std::vector<SourceTuple> &arrays,
                           const std::vector<std::string> &parameters) {
   self.require_checked();
   const IslLock lock; // an analysis in another thread may change what is exported
   CompileOptions options = self.default_options();
   options.instrumentation = {}; // what it says needs this library
   CSourceFunction function;
+  function.symbol = symbol;
   function.prototype = prototype;
   function.status_prefix = status_prefix;
   function.parameters = parameters;
@@ -94,7 +96,8 @@ py::tuple export_c_source(KernelFunction &self, const std::string &prototype,
     if (!member.empty()) {
       options.layouts.at(function.arrays.size()) = {-1, 0}; // its elements are not neighbours
     }
-    function.arrays.push_back({name, member, by_value});
+    const bool is_read = self.arguments().at(function.arrays.size()).needs_zeros;
+    function.arrays.push_back({name, member, by_value, is_read});
   }
   const ExportedSource exported =
       export_source(self.mapping(), std::move(options), std::move(function));
@@ -170,11 +173,12 @@ void bind_export(py::module_ &module) {
              "The object file of a C function around a kernel, and the CPU that it is for: by "
              "default, the function's.");
   module.def(
-      "export_c_source", &export_c_source, py::arg("function"), py::arg("prototype"),
-      py::arg("status_prefix"), py::arg("arrays"), py::arg("parameters"),
+      "export_c_source", &export_c_source, py::arg("function"), py::arg("symbol"),
+      py::arg("prototype"), py::arg("status_prefix"), py::arg("arrays"), py::arg("parameters"),
       "A C function in C: what it includes, its definition with what it calls, and the texts of "
-      "the subscripts that it checks.");
+      "the subscripts that it checks. With launches, it calls what export/gpu_host.c has.");
   module.def("c_source_statuses", &c_source_statuses, py::arg("prefix"),
+             py::arg("has_launches") = false,
              "The codes that functions in C source return, as an enum of C.");
   module.def("c_identifier", &c_identifier, py::arg("name"),
              "The name, or one like it where C, or code in C source, has that for itself.");

@@ -5,6 +5,7 @@
 #include "lowering/translate.h"
 #include "runtime/jit.h"
 #include "targets/llvm/emitter.h"
+#include "targets/nvptx/cuda_target.h"
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringSet.h>
@@ -131,7 +132,8 @@ void require_complete(const std::string &object) {
 
 ExportedSource export_source(const Mapping &mapping, CompileOptions options,
                              CSourceFunction function) {
-  options.target = {&c_source_target(), ""};
+  const bool has_launches = options.target.target->has_devices() && has_gpu_loops(mapping);
+  options.target = {has_launches ? &cuda_target() : &c_source_target(), ""};
   function.fuses_products = has_fused_multiply_add(describe_cpu(options.cpu));
   const Kernel kernel = make_loops(mapping, options);
   {
@@ -142,7 +144,12 @@ ExportedSource export_source(const Mapping &mapping, CompileOptions options,
     function.sizes.push_back(size.position);
   }
   ExportedSource exported;
-  exported.source = c_source(kernel, function);
+  if (has_launches) {
+    const DeviceProgram program = cuda_program(kernel, target_options(options));
+    exported.source = c_source(kernel, function, &program);
+  } else {
+    exported.source = c_source(kernel, function);
+  }
   for (const IndexSite &site : kernel.sites) {
     exported.subscripts.push_back(site.text);
   }

@@ -31,8 +31,8 @@ struct ExportedSource {
   std::vector<std::string> subscripts; ///< by number: "x[index[i]]"
 };
 
-/// `function` needs all but context and sizes, which are found here. Throws Error(Schedule) for
-/// loops over the blocks and threads of a GPU.
+/// `function` needs all but context and sizes, which are found here. Loops over the blocks and
+/// threads of a GPU are CUDA's, whatever target with devices the function has.
 ExportedSource export_source(const Mapping &mapping, CompileOptions options,
                              CSourceFunction function);
 

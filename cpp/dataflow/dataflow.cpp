@@ -7,9 +7,13 @@
 #include <isl/map.h>
 #include <isl/set.h>
 #include <isl/union_map.h>
+#include <isl/val.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace tilewright {
 
@@ -33,6 +37,7 @@ isl::map instances_of_reference(const MemoryStatement &statement, const MemoryAc
 class Accesses {
 public:
   void add(const isl::map &map) { all_ = all_.is_null() ? isl::union_map(map) : all_.unite(map); }
+  bool is_empty() const { return all_.is_null(); }
   isl::union_map all() const {
     return all_.is_null() ? isl::union_map::empty(isl_context()) : all_;
   }
@@ -40,6 +45,66 @@ public:
 private:
   isl::union_map all_;
 };
+
+/// The accesses of one array: what is read there comes from writes of it alone.
+struct ArrayAccesses {
+  Accesses reads;
+  Accesses certain;
+  Accesses possible;
+  std::vector<std::pair<isl::map, isl::map>> times; ///< instances of a reference, their statement's
+};
+
+/// When the accesses happen, { [S[i] -> reference[]] -> [t] }, without the dimensions in which all
+/// have one and the same number: isl looks at each of the others, for each write and read.
+isl::union_map times_of(const ArrayAccesses &array) {
+  std::vector<std::pair<isl::map, isl::map>> times = array.times;
+  const auto fixed_at = [](const isl::map &time, unsigned d) {
+    return isl::manage(isl_map_plain_get_val_if_fixed(time.get(), isl_dim_out, d));
+  };
+  for (unsigned d = checked(times.front().second.range_tuple_dim(), "dataflow"); d-- > 0;) {
+    const isl::val first = fixed_at(times.front().second, d);
+    if (std::all_of(times.begin(), times.end(), [&](const auto &time) {
+          const isl::val own = fixed_at(time.second, d);
+          return isl_val_is_int(own.get()) == isl_bool_true && own.eq(first);
+        })) {
+      for (auto &[instances, time] : times) {
+        time = isl::manage(isl_map_project_out(time.copy(), isl_dim_out, d, 1));
+      }
+    }
+  }
+  Accesses all;
+  for (const auto &[instances, time] : times) {
+    all.add(instances.apply_range(time));
+  }
+  return all.all();
+}
+
+/// { [W -> writing[]] -> [R -> reading[]] }: certain, and possible beside it; and reads that may
+/// see what was there before the program, { [R -> reading[]] -> A[x] }.
+struct ArrayFlow {
+  isl::union_map certain;
+  isl::union_map possible;
+  isl::union_map initial;
+};
+
+ArrayFlow flow_of(const ArrayAccesses &array) {
+  const isl::union_map none = isl::union_map::empty(isl_context());
+  const isl::union_map reads = array.reads.all();
+  if (array.certain.is_empty() && array.possible.is_empty()) {
+    return {none, none, reads};
+  }
+  isl::union_access_info info(reads);
+  info = info.set_must_source(array.certain.all())
+             .set_may_source(array.possible.all())
+             .set_schedule_map(times_of(array));
+  const isl::union_flow flow = checked(info.compute_flow(), "dataflow");
+  const isl::union_map must = checked(flow.must_dependence(), "dataflow");
+  if (array.possible.is_empty()) {
+    return {must, none, checked(flow.may_no_source(), "dataflow")};
+  }
+  const isl::union_map may = checked(flow.may_dependence(), "dataflow");
+  return {must, checked(may.subtract(must), "dataflow"), checked(flow.may_no_source(), "dataflow")};
+}
 
 std::string reference_of(const isl::set &wrapped) {
   const isl::map unwrapped = checked(wrapped.unwrap(), "dataflow");
@@ -104,53 +169,51 @@ void append_sources(std::vector<FlowSource> &sources, const MemoryStatement &rea
 
 Dataflow::Dataflow(const MemoryProgram &program) : program_(program) {
   const OperationLimit limit(dataflow_limit);
-  Accesses reads;
-  Accesses certain;
-  Accesses possible;
-  Accesses times;
+  std::map<std::string, ArrayAccesses> arrays;
   for (const MemoryStatement &statement : program_.statements) {
     for (const MemoryAccess &access : statement.accesses) {
       const isl::map instances = instances_of_reference(statement, access);
       const isl::map relation = instances.apply_range(access.relation);
-      times.add(instances.apply_range(statement.schedule));
+      ArrayAccesses &array = arrays[access.relation.range_tuple_id().name()];
+      array.times.emplace_back(instances, statement.schedule);
       switch (access.kind) {
       case AccessKind::Read:
-        reads.add(relation);
+        array.reads.add(relation);
         readers_.emplace(
             access.reference,
             Reader{&statement, &access, {}, {}, isl::set::empty(statement.domain.space())});
         break;
       case AccessKind::MayWrite:
-        possible.add(relation);
+        array.possible.add(relation);
         break;
       case AccessKind::MustWrite:
       case AccessKind::Kill:
-        certain.add(relation);
+        array.certain.add(relation);
         break;
       }
     }
   }
-  isl::union_access_info info(reads.all());
-  info = info.set_must_source(certain.all())
-             .set_may_source(possible.all())
-             .set_schedule_map(times.all());
-  const isl::union_flow flow = checked(info.compute_flow(), "dataflow");
-  const isl::union_map must = checked(flow.must_dependence(), "dataflow");
-  const isl::union_map may = checked(flow.may_dependence(), "dataflow");
-  for_each_flow(must, [&](const std::string &reference, bool is_kill, const isl::map &map) {
-    readers_.at(reference).certain.push_back(is_kill ? as_killed(map) : map);
-  });
-  for_each_flow(may.subtract(must),
-                [&](const std::string &reference, bool is_kill, const isl::map &map) {
-                  readers_.at(reference).possible.push_back(is_kill ? as_killed(map) : map);
-                });
-  const isl::stat walked = flow.may_no_source().foreach_map([&](const isl::map &map) {
-    Reader &reader = readers_.at(reference_of(map.domain()));
-    reader.initial = reader.initial.unite(map.domain().unwrap().domain());
-    return isl::stat::ok();
-  });
-  if (walked.is_error()) {
-    throw_isl_error("dataflow");
+  for (const auto &[name, array] : arrays) {
+    if (array.reads.is_empty()) {
+      continue;
+    }
+    const ArrayFlow flow = flow_of(array);
+    for_each_flow(flow.certain,
+                  [&](const std::string &reference, bool is_kill, const isl::map &map) {
+                    readers_.at(reference).certain.push_back(is_kill ? as_killed(map) : map);
+                  });
+    for_each_flow(flow.possible,
+                  [&](const std::string &reference, bool is_kill, const isl::map &map) {
+                    readers_.at(reference).possible.push_back(is_kill ? as_killed(map) : map);
+                  });
+    const isl::stat walked = flow.initial.foreach_map([&](const isl::map &map) {
+      Reader &reader = readers_.at(reference_of(map.domain()));
+      reader.initial = reader.initial.unite(map.domain().unwrap().domain());
+      return isl::stat::ok();
+    });
+    if (walked.is_error()) {
+      throw_isl_error("dataflow");
+    }
   }
 }
 

@@ -173,7 +173,7 @@ public:
 
 } // namespace
 
-std::string c_source_statuses(const std::string &prefix) {
+std::string c_source_statuses(const std::string &prefix, bool has_launches) {
   const auto row = [&](const char *name, CStatus status, const char *meaning) {
     return fmt::format("  {}{} = {}, /* {} */\n", prefix, name, static_cast<int>(status), meaning);
   };
@@ -181,11 +181,18 @@ std::string c_source_statuses(const std::string &prefix) {
          row("SUBSCRIPT", CStatus::Subscript,
              "a subscript that is computed from data is outside of its array") +
          row("OUT_OF_MEMORY", CStatus::OutOfMemory, "no memory for temporaries") +
-         row("SIZES", CStatus::Sizes, "the function is not defined for these sizes") + "};\n";
+         row("SIZES", CStatus::Sizes, "the function is not defined for these sizes") +
+         (has_launches
+              ? row("DEVICE", CStatus::Device,
+                    "there is no GPU, or it failed; nothing is written") +
+                    row("LOST", CStatus::Lost, "the outputs did not come back from the GPU")
+              : "") +
+         "};\n";
 }
 
 CSourceFunction plain_c_function(const Kernel &kernel, const std::string &symbol) {
   CSourceFunction function;
+  function.symbol = symbol;
   function.status_prefix = symbol + "_";
   CNames names;
   reserve_externs(kernel, names);
@@ -209,7 +216,8 @@ CSourceFunction plain_c_function(const Kernel &kernel, const std::string &symbol
   return function;
 }
 
-CSourceText c_source(const Kernel &kernel, const CSourceFunction &function) {
+CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
+                     const DeviceProgram *device) {
   CHelpers helpers;
   CNames names;
   CArrays arrays;
@@ -220,7 +228,7 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function) {
   for (const CSourceArray &array : function.arrays) {
     names.reserve(array.name);
   }
-  for (const char *status : {"OK", "SUBSCRIPT", "OUT_OF_MEMORY", "SIZES"}) {
+  for (const char *status : {"OK", "SUBSCRIPT", "OUT_OF_MEMORY", "SIZES", "DEVICE", "LOST"}) {
     names.reserve(function.status_prefix + status);
   }
   CExpressions expressions(kernel, helpers, names, arrays, function.parameters,
@@ -233,7 +241,7 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function) {
     }
     const CSourceArray &given = function.arrays.at(next++);
     CArrayName &array = arrays.at(static_cast<std::int64_t>(b));
-    array.base = given.name;
+    array.base = device == nullptr ? given.name : ""; // nothing but launches touches its elements
     array.member = given.member;
     array.by_value = given.by_value;
     for (const ValuePtr &extent : buffer.extents) {
@@ -243,8 +251,12 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function) {
   const std::vector<std::string> refused = refused_sizes(kernel, function, expressions, helpers);
   CStatements statements(kernel, helpers, names, arrays, expressions, function.status_prefix,
                          function.fuses_products);
+  if (device != nullptr) {
+    statements.set_device(*device, function);
+  }
   const std::string body = statements.body(refused);
-  return {includes(helpers), helpers.text() + function.prototype + " {\n" +
+  const std::string launched = device == nullptr ? "" : statements.device_definitions();
+  return {includes(helpers), helpers.text() + launched + function.prototype + " {\n" +
                                  unused_arguments(function, body) + body + "}\n"};
 }
 

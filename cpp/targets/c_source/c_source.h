@@ -7,6 +7,7 @@
 // Python's.
 #pragma once
 
+#include "targets/llvm/device_program.h"
 #include "targets/target.h"
 
 #include <cstdint>
@@ -20,9 +21,11 @@ struct CSourceArray {
   std::string name;   ///< of the pointer, or the number
   std::string member; ///< of the structures that it points to; or empty
   bool by_value = false;
+  bool is_read = true; ///< what it holds before a call is of use: launches have it on the device
 };
 
 struct CSourceFunction {
+  std::string symbol;               ///< what it is called
   std::string prototype;            ///< without a semicolon
   std::string status_prefix;        ///< "MATMUL_": of the codes that it returns, OUT_OF_MEMORY ...
   std::vector<CSourceArray> arrays; ///< the kernel's arguments, in order
@@ -34,16 +37,18 @@ struct CSourceFunction {
 };
 
 /// The codes that it returns, as an enum: PREFIX_OK and so on. A subscript's has its number, from
-/// 0, in the bits from the 8th on (c_status).
-std::string c_source_statuses(const std::string &prefix);
+/// 0, in the bits from the 8th on (c_status), a device's the driver's number of the error.
+std::string c_source_statuses(const std::string &prefix, bool has_launches = false);
 
 struct CSourceText {
   std::string includes;
   std::string text; ///< the helpers that are called, and the definition of the function
 };
 
-/// Throws Error(Schedule) for loops over the blocks and threads of a GPU.
-CSourceText c_source(const Kernel &kernel, const CSourceFunction &function);
+/// `device`: the kernel's launches, if it has some; the text calls functions then that stand in
+/// python/tilewright/export/gpu_host.c. Throws Error(Schedule) for launches without it.
+CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
+                     const DeviceProgram *device = nullptr);
 
 /// A function for a kernel alone: int symbol(parameters, pointers).
 CSourceFunction plain_c_function(const Kernel &kernel, const std::string &symbol);

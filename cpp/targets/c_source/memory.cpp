@@ -141,6 +141,10 @@ bool CStatements::fits_stack(const KernelBuffer &buffer) const {
 }
 
 void CStatements::print_allocation(const Allocate &allocate) {
+  if (device_ != nullptr) {
+    allocate_on_device(allocate);
+    return;
+  }
   const KernelBuffer &buffer = kernel_.buffers.at(static_cast<size_t>(allocate.buffer));
   const CArrayName outer =
       arrays_.at(allocate.buffer); // memory of an enclosing allocation, or none

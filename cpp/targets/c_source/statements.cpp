@@ -23,8 +23,6 @@ namespace {
 constexpr int many_operations = 1000;
 constexpr int few_operations = 8; ///< are printed again where they are used again
 
-constexpr size_t longest_line = 80;
-
 /// A text in a comment.
 std::string in_comment(std::string text) {
   for (size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/", at)) {
@@ -126,6 +124,9 @@ std::string CStatements::body(const std::vector<std::string> &refused_sizes) {
     has_temporaries = has_temporaries || (!buffer.is_argument && !buffer.is_scoped);
   }
   refuse_sizes(refused_sizes);
+  if (device_ != nullptr) {
+    return device_body();
+  }
   const size_t begin = text_.size();
   if (has_temporaries) {
     exits_.back().label = labels_.take("end");
@@ -200,7 +201,12 @@ void CStatements::print_statement(const CheckValue & /*check*/) {
   throw Error(ErrorKind::Internal, "a check of values reached C source");
 }
 
-void CStatements::print_statement(const Launch & /*launch*/) { refuse_gpu(); }
+void CStatements::print_statement(const Launch &launch) {
+  if (device_ == nullptr) {
+    refuse_gpu();
+  }
+  print_launch(launch);
+}
 void CStatements::print_statement(const Barrier & /*barrier*/) { refuse_gpu(); }
 void CStatements::print_statement(const CopyAsync & /*copy*/) { refuse_gpu(); }
 void CStatements::print_statement(const CommitCopies & /*commit*/) { refuse_gpu(); }

@@ -3,7 +3,9 @@
 // where the loop around is a parallel one.
 #pragma once
 
+#include "targets/c_source/c_source.h"
 #include "targets/c_source/expressions.h"
+#include "targets/llvm/device_program.h"
 
 #include <initializer_list>
 #include <map>
@@ -32,6 +34,9 @@ private:
   std::map<std::int64_t, CArrayName> arrays_;
 };
 
+/// Of a printed line; names are not broken.
+inline constexpr size_t longest_line = 80;
+
 class CStatements {
 public:
   CStatements(const Kernel &kernel, CHelpers &helpers, CNames &names, CArrays &arrays,
@@ -40,6 +45,10 @@ public:
         expressions_(expressions), status_prefix_(std::move(status_prefix)),
         fuses_products_(fuses_products) {}
 
+  /// Before body(), where the kernel has launches. Both stay until it is printed.
+  void set_device(const DeviceProgram &program, const CSourceFunction &function);
+  /// What stands before the function of a kernel with launches.
+  std::string device_definitions() const;
   /// The kernel's body, which goes between braces, with its temporaries and the returns.
   std::string body(const std::vector<std::string> &refused_sizes);
 
@@ -83,6 +92,16 @@ private:
   std::string work_estimate(const For &head) const;
   bool is_simd(const For &loop) const;
 
+  // launches.cpp
+  std::string device_body();
+  void copy_arguments();
+  void allocate_on_device();
+  void allocate_on_device(const Allocate &allocate);
+  std::vector<std::string> passed_values(const DeviceLaunch &launch);
+  void print_launch(const Launch &statement);
+  /// `text` and the values behind it, on as many lines as they take.
+  void list(std::string text, const std::vector<std::string> &values, const std::string &end);
+
   void refuse_sizes(const std::vector<std::string> &refused);
   void allocate_temporaries();
   bool fits_stack(const KernelBuffer &buffer) const;
@@ -117,6 +136,15 @@ private:
   bool needs_status_ = false;
   std::string noted_; ///< the statement that was announced last
   std::map<std::int64_t, ScalarType> locals_;
+
+  // Of a kernel with launches.
+  const DeviceProgram *device_ = nullptr;
+  const CSourceFunction *function_ = nullptr;
+  std::string gpu_;     ///< the name of what a call has
+  std::string kernels_; ///< and of tables of the file
+  std::string program_;
+  size_t next_launch_ = 0;
+  std::map<size_t, std::string> addresses_; ///< on the device, of buffers that have memory now
 };
 
 } // namespace tilewright

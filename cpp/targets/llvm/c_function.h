@@ -24,6 +24,8 @@ enum class CStatus : std::int32_t {
   Alignment = 6, ///< of an array
   Overlap = 7,   ///< of a written array and another one
   Processor = 8, ///< it lacks what the code was compiled for
+  Device = 9,    ///< no GPU, or one that fails; with the driver's number
+  Lost = 10,     ///< outputs that did not come back from it
 };
 
 /// The status that a C function returns about the array, or the subscript, of this number.

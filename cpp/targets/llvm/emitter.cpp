@@ -56,7 +56,7 @@ struct ThreadsModule {
 
 std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction *interface,
                                           llvm::LLVMContext &context, llvm::TargetMachine &machine,
-                                          const EmitOptions &options, std::string *device_text) {
+                                          const EmitOptions &options, DeviceProgram *device) {
   std::unique_ptr<llvm::Module> module = empty_module(kernel, context, machine);
   try {
     HostEmitter emitter(kernel, *module, options, math_target(machine));
@@ -75,8 +75,8 @@ std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction 
       std::string text =
           options.threads->finish(std::move(threads->module), *threads->machine, *module, machine);
       emitter.emit_device_kernels(is_on_host ? nullptr : &text);
-      if (device_text != nullptr) {
-        *device_text = std::move(text);
+      if (device != nullptr) {
+        *device = {std::move(text), emitter.launches()};
       }
     }
   } catch (const Error &error) {
@@ -107,8 +107,8 @@ EmitOptions emit_options(const TargetOptions &options, const DeviceCode *threads
 
 std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,
                                         llvm::TargetMachine &machine, const EmitOptions &options,
-                                        std::string *device_text) {
-  return emit_module(kernel, nullptr, context, machine, options, device_text);
+                                        DeviceProgram *device) {
+  return emit_module(kernel, nullptr, context, machine, options, device);
 }
 
 std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, const CFunction &interface,

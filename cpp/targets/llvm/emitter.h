@@ -6,6 +6,7 @@
 #include "loops/loop_ir.h"
 #include "targets/llvm/c_function.h"
 #include "targets/llvm/device_code.h"
+#include "targets/llvm/device_program.h"
 #include "targets/target.h"
 
 #include <memory>
@@ -33,11 +34,11 @@ struct EmitOptions {
 
 EmitOptions emit_options(const TargetOptions &options, const DeviceCode *threads);
 
-/// The module for `kernel`, verified; `device_text` becomes what the device's driver takes. Throws
-/// Error(Internal) naming the kernel when the loop IR makes no sense.
+/// The module for `kernel`, verified; `device` becomes what other host code needs of its launches.
+/// Throws Error(Internal) naming the kernel when the loop IR makes no sense.
 std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, llvm::LLVMContext &context,
                                         llvm::TargetMachine &machine, const EmitOptions &options,
-                                        std::string *device_text = nullptr);
+                                        DeviceProgram *device = nullptr);
 
 /// The same with a function around the kernel that C programs call; the kernel itself is internal.
 std::unique_ptr<llvm::Module> emit_llvm(const Kernel &kernel, const CFunction &interface,

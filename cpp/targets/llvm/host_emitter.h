@@ -4,6 +4,7 @@
 #pragma once
 
 #include "targets/llvm/code_emitter.h"
+#include "targets/llvm/device_program.h"
 #include "targets/llvm/thread_emitter.h"
 
 #include <cstdint>
@@ -25,6 +26,8 @@ public:
   /// After emit(): gives the launches' constants what the host finds there: `text`, which the
   /// device's driver takes, or (null) the functions of the threads.
   void emit_device_kernels(const std::string *text);
+  /// After emit(): in the order in which they were emitted.
+  std::vector<DeviceLaunch> launches() const;
 
 private:
   // host.cpp

@@ -81,6 +81,9 @@ void HostEmitter::launch(const Launch &statement) {
       symbol.begin(), symbol.end(), [](char c) { return std::isalnum(c) == 0 && c != '_'; }, '_');
   Launched launched = threads_->emit_thread(statement, arguments, symbol);
 
+  launched.statement = &statement;
+  launched.passed = arguments;
+
   const std::vector<llvm::Value *> passed = passed_values(arguments);
   launched.arguments = static_cast<std::int64_t>(passed.size());
   if (launched.arguments > max_arguments) {
@@ -117,6 +120,28 @@ void HostEmitter::launch(const Launch &statement) {
   fail_with(status);
   builder_.SetInsertPoint(after);
   frame_.forget();
+}
+
+std::vector<DeviceLaunch> HostEmitter::launches() const {
+  std::vector<DeviceLaunch> all;
+  for (const Launched &launched : launched_) {
+    DeviceLaunch &launch = all.emplace_back();
+    launch.statement = launched.statement;
+    launch.symbol = launched.symbol;
+    launch.variables = launched.passed.variables;
+    launch.shared_bytes = launched.shared_bytes;
+    for (const size_t b : launched.passed.buffers) {
+      PassedBuffer &passed = launch.buffers.emplace_back();
+      passed.buffer = b;
+      const std::vector<std::int64_t> known = constant_strides(kernel_.buffers[b]);
+      for (size_t d = 0; d < known.size() && kernel_.buffers[b].is_argument; ++d) {
+        if (known[d] == 0) {
+          passed.strides.push_back(d);
+        }
+      }
+    }
+  }
+  return all;
 }
 
 llvm::GlobalVariable *HostEmitter::text_constant(const std::string &text, const std::string &name) {

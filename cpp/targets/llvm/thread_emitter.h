@@ -21,9 +21,11 @@ struct LaunchArguments {
 
 /// A launch whose threads' code is there.
 struct Launched {
+  const Launch *statement = nullptr;
   std::string symbol;
   std::int64_t shared_bytes = 0;
   std::int64_t arguments = 0;
+  LaunchArguments passed;
   std::map<size_t, std::int64_t> shared;   ///< offsets of buffers in shared memory
   std::map<size_t, std::int64_t> position; ///< of buffers' addresses among the arguments
   llvm::GlobalVariable *constant = nullptr;

@@ -77,6 +77,10 @@ public:
     if (!kernel.is_gpu) {
       return "";
     }
+    return program(kernel, options).text;
+  }
+
+  DeviceProgram program(const Kernel &kernel, const TargetOptions &options) const {
     TargetOptions chosen = options;
     if (chosen.device.empty()) { // any that takes it
       chosen.device =
@@ -84,9 +88,9 @@ public:
     }
     const auto machine = make_target_machine(describe_cpu(options.cpu), options.fast_math);
     llvm::LLVMContext context;
-    std::string ptx;
-    emit_llvm(kernel, context, *machine, emit_options(chosen, device_code_maker()), &ptx);
-    return ptx;
+    DeviceProgram made;
+    emit_llvm(kernel, context, *machine, emit_options(chosen, device_code_maker()), &made);
+    return made;
   }
 
   Device *first_device() const override { return &CudaDevice::get(0); }
@@ -115,9 +119,19 @@ protected:
 
 } // namespace
 
-const Target &cuda_target() {
+namespace {
+
+const CudaTarget &the_target() {
   static const CudaTarget target;
   return target;
+}
+
+} // namespace
+
+const Target &cuda_target() { return the_target(); }
+
+DeviceProgram cuda_program(const Kernel &kernel, const TargetOptions &options) {
+  return the_target().program(kernel, options);
 }
 
 } // namespace tilewright

@@ -61,7 +61,8 @@ class ExportableFunction(ScheduledFunction):
 
         The source is C99 with OpenMP, as `c` has it: the loops of the schedule, with the names of
         the declaration. It needs the C library alone, and computes the bits of the compiled function
-        without fast_math; the page docs/export.md says of what it does not.
+        without fast_math; the page docs/export.md says of what it does not. If the loops run on a
+        GPU, it is host code with the kernels as PTX, which opens CUDA's driver when it is called.
 
         Args:
             directory: where the files go; made where it is not there.
@@ -69,8 +70,8 @@ class ExportableFunction(ScheduledFunction):
 
         Raises:
             ArgumentTypeError: directory is no path; a TypeError.
-            ExportError: a name that C programs cannot have, a directory that is a file, or loops
-                over the blocks and threads of a GPU.
+            ExportError: a name that C programs cannot have, a directory that is a file, or packed
+                structures for a GPU.
             OSError: the files cannot be written.
         """
         return export_source(self, directory, name)
@@ -80,9 +81,10 @@ class ExportableFunction(ScheduledFunction):
         """The function as C source: C99 with OpenMP, for row-major arrays. `export_source` writes
         it to a file.
 
-        The loops are those of `loops`, before they become vectors; of a GPU's there are none.
+        The loops are those of `loops`, before they become vectors. Those over blocks and threads of
+        a GPU are launches, with their kernels as PTX.
 
         Raises:
-            ExportError: loops over the blocks and threads of a GPU.
+            ExportError: packed structures for a GPU.
         """
         return Text(c_text(self))

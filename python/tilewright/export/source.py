@@ -1,8 +1,9 @@
 """Functions as C source: the text of `Function.c`, and the files of `Function.export_source`.
 
 The core prints the definition of the function with the small functions that it calls; here are its
-declaration, the comments, the header and the Makefile. The page docs/export.md says what they
-promise.
+declaration, the comments, the header and the Makefile. Of a function whose loops run on a GPU it is
+host code with PTX in it, which calls the functions of gpu_host.c. The page docs/export.md says what
+they promise.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from ..schedule.scheduled_functions import ScheduledFunction
 from .exported_arguments import C_TYPES, Argument, Interface
 from .exporting import checked_symbol, linked_externs
 
-__all__ = ["ExportedSource", "SourceInterface", "c_text", "export_source", "source_of"]
+__all__ = ["ExportedSource", "SourceInterface", "c_text", "export_source", "gpu_host", "source_of"]
 
 _TYPES = {name: kind for name, (kind, _) in C_TYPES.items()} | {
     "complex64": "float _Complex",
     "complex128": "double _Complex",
 }
 FLAGS = "-std=c99 -O2 -fopenmp -ffp-contract=off"
+GPU_FLAGS = "-std=c99 -O2 -pthread"
+GPU_LIBRARIES = "-ldl"
 
 
 @dataclass(frozen=True)
@@ -105,13 +108,19 @@ class SourceInterface(Interface):
         return [found[name] for name, _, _, _ in function._arguments]
 
 
-def _refuse_gpu(function: ScheduledFunction) -> None:
-    if function._on_device:
-        raise ExportError(
-            f"{function.name} has loops over the blocks and threads of a GPU, which C source does "
-            f'not have; set its target to "cpu", which makes them loops of the processor, or take '
-            f"a copy with another schedule"
-        )
+def gpu_host() -> str:
+    """What the source of functions for a GPU calls; once in a file."""
+    return (Path(__file__).parent / "gpu_host.c").read_text(encoding="utf-8")
+
+
+def _refuse_packed(function: ScheduledFunction, interface: SourceInterface) -> None:
+    """A GPU reads elements at multiples of their size alone."""
+    for argument in interface.arguments:
+        if function._on_device and "its fields are packed" in argument.notes:
+            raise ExportError(
+                f"{function.name}: the fields of {argument.name} are packed, and a GPU reads elements "
+                f"at multiples of their size alone; give its dtype align=True"
+            )
 
 
 # ---- texts ----
@@ -174,6 +183,28 @@ class _Source:
     declarations: str
     prototype: str
     definition: str
+    host: str  # what the definition of a function for a GPU calls
+    libraries: str  # what is linked besides the C library's
+
+
+_ABOUT = (
+    "Compile it with {flags} -shared -fPIC, or as a part of a program; without -fopenmp it runs in "
+    "one thread. With contraction off it computes the bits of the compiled function without "
+    "fast_math, elementary functions among them, but for the order in which a vector loop sums up "
+    "floats, the sign and the digits of NaN, and functions of complex numbers, which are the C "
+    "library's."
+)
+_ABOUT_GPU = (
+    f"Compile it with {GPU_FLAGS} -shared -fPIC, or as a part of a program, and link "
+    f"{GPU_LIBRARIES}; nothing of a CUDA toolkit is needed. The first call opens CUDA's driver "
+    "(libcuda.so.1, or what the environment's TILEWRIGHT_CUDA_DRIVER names), which compiles the "
+    "kernels. Each call copies arrays to the first device, and back what the kernels write. It "
+    "computes the bits of the compiled function."
+)
+
+
+def _problem(symbol: str) -> str:
+    return f"const char *{symbol}_problem(void)"
 
 
 def _fma_flag(definition: str) -> str:
@@ -184,11 +215,13 @@ def _fma_flag(definition: str) -> str:
 
 def source_of(function: ScheduledFunction, symbol: str) -> _Source:
     """The pieces of a function as C source, under a name."""
-    _refuse_gpu(function)
     interface = SourceInterface(function, symbol)
+    _refuse_packed(function, interface)
+    on_device = function._on_device
     upper = symbol.upper()
     includes, definition, subscripts = _core.export_c_source(
         function,
+        symbol,
         _wrapped(interface.declaration(restrict=True)),
         f"{upper}_",
         interface.places(function),
@@ -202,14 +235,7 @@ def source_of(function: ScheduledFunction, symbol: str) -> _Source:
         f"{function.signature}",
         "",
         *(["Schedule:", *schedule, ""] if schedule else []),
-        *textwrap.wrap(
-            f"Compile it with {flags} -shared -fPIC, or as a part of a program; without -fopenmp "
-            f"it runs in one thread. With contraction off it computes the bits of the compiled "
-            f"function without fast_math, elementary functions among them, but for the order in "
-            f"which a vector loop sums up floats, the sign and the digits of NaN, and functions of "
-            f"complex numbers, which are the C library's.",
-            94,
-        ),
+        *textwrap.wrap(_ABOUT_GPU if on_device else _ABOUT.format(flags=flags), 94),
         *linked_externs(function),
         "",
         "Arrays are row-major without gaps, and what is written shares no memory with others:",
@@ -218,7 +244,12 @@ def source_of(function: ScheduledFunction, symbol: str) -> _Source:
         "",
         *textwrap.wrap(
             f"Returns {upper}_OK or what was wrong: the low 8 bits are one of the codes below"
-            + (", the others the number of the subscript:" if subscripts else "."),
+            + (", the others the number of the subscript:" if subscripts else ".")
+            + (
+                f" {symbol}_problem() says why the last call returned {upper}_DEVICE or _LOST."
+                if on_device
+                else ""
+            ),
             94,
         ),
         *(f"  {number}: {text}" for number, text in enumerate(subscripts)),
@@ -231,9 +262,8 @@ def source_of(function: ScheduledFunction, symbol: str) -> _Source:
     needed = ("#include <complex.h>\n" if has_complex else "") + (
         "#include <stdbool.h>\n#include <stdint.h>\n\n"
     )
-    declarations = (
-        str(_core.c_source_statuses(f"{upper}_")) + "\n" + "".join(_structures(interface))
-    )
+    declarations = str(_core.c_source_statuses(f"{upper}_", on_device)) + "\n"
+    declarations += "".join(_structures(interface))
     return _Source(
         symbol=symbol,
         about=_comment(about),
@@ -242,6 +272,8 @@ def source_of(function: ScheduledFunction, symbol: str) -> _Source:
         declarations=declarations,
         prototype=interface.declaration(restrict=False),
         definition=definition,
+        host=gpu_host() if on_device else "",
+        libraries=f" {GPU_LIBRARIES}" if on_device else "",
     )
 
 
@@ -256,13 +288,22 @@ def _is_of_the_c_library(symbol: str) -> bool:
     return False
 
 
+def _whole_definition(made: _Source) -> str:
+    """With what it calls, and with the function that says why a GPU failed."""
+    if not made.host:
+        return made.definition
+    problem = f"{_problem(made.symbol)} {{ return tilewright_gpu_problem; }}"
+    return f"{made.host}{made.definition}\n{problem}\n"
+
+
 def c_text(function: ScheduledFunction) -> str:
     """See `Function.c`."""
     symbol = str(_core.c_identifier(function.name))
     if _is_of_the_c_library(symbol):
         symbol += "_"
     made = source_of(function, symbol)
-    return f"{made.about}{made.includes}{made.declarations}{made.definition}".rstrip("\n")
+    text = f"{made.about}{made.includes}{made.declarations}{_whole_definition(made)}"
+    return text.rstrip("\n")
 
 
 _MAKEFILE = """# Builds lib{symbol}.so and lib{symbol}.a of {symbol}.c.
@@ -277,7 +318,7 @@ all: lib{symbol}.so lib{symbol}.a
 \t$(CC) $(CFLAGS) $(NEEDED) -c -o $@ {symbol}.c
 
 lib{symbol}.so: {symbol}.o
-\t$(CC) $(CFLAGS) $(NEEDED) -shared -o $@ {symbol}.o -lm
+\t$(CC) $(CFLAGS) $(NEEDED) -shared -o $@ {symbol}.o{libraries} -lm
 
 lib{symbol}.a: {symbol}.o
 \t$(AR) rcs $@ {symbol}.o
@@ -292,7 +333,9 @@ clean:
 def _makefile(made: _Source) -> str:
     flag = _fma_flag(made.definition)
     fma = "# With -mfma, fma() is one instruction; without it a call, of the same result.\n"
-    return _MAKEFILE.format(symbol=made.symbol, flag=flag, fma=fma if flag else "")
+    return _MAKEFILE.format(
+        symbol=made.symbol, flag=flag, fma=fma if flag else "", libraries=made.libraries
+    )
 
 
 def _header(made: _Source) -> str:
@@ -305,7 +348,7 @@ extern "C" {{
 #endif
 
 {_wrapped(made.prototype)};
-
+{f"{_problem(made.symbol)};" + chr(10) if made.host else ""}
 #ifdef __cplusplus
 }}
 #endif
@@ -318,14 +361,14 @@ def export_source(
     function: ScheduledFunction, directory: str | os.PathLike[str], name: str | None
 ) -> ExportedSource:
     """See `Function.export_source`."""
-    _refuse_gpu(function)
     symbol = checked_symbol(function, name)
     target = Path(a_path(directory, "directory"))
     if target.exists() and not target.is_dir():
         raise ExportError(f"{target} is there already and is no directory; name another one")
     made = source_of(function, symbol)
+    definition = f"{made.includes}{_whole_definition(made)}"
     texts = {
-        f"{symbol}.c": f'{made.about}#include "{symbol}.h"\n\n{made.includes}{made.definition}',
+        f"{symbol}.c": f'{made.about}#include "{symbol}.h"\n\n{definition}',
         f"{symbol}.h": _header(made),
         "Makefile": _makefile(made),
     }

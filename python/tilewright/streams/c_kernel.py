@@ -157,7 +157,9 @@ def c_kernel(
     def printed(first: list[str]) -> tuple[str, str, list[str]]:
         declared = f"static int {interface.symbol}({', '.join([*first, *arguments])})"
         places = interface.places(kernel)
-        made = _core.export_c_source(kernel, declared, prefix, places, interface.parameters)
+        made = _core.export_c_source(
+            kernel, interface.symbol, declared, prefix, places, interface.parameters
+        )
         includes, text, subscripts = made
         return includes, text, subscripts
 

@@ -4,6 +4,7 @@
 
     tilewright translate gemm.c -o gemm.tw.c -I utilities -D LARGE_DATASET
     tilewright translate gemm.c --tile 32,64 --check --link utilities/polybench.c
+    tilewright translate gemm.c --target cuda
 
 docs/c.md has the options as a table.
 """
@@ -46,7 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tile", metavar="SIZES", help="32,64: tiles of the outermost loops instead"
     )
     parser.add_argument("--save-schedule", metavar="FILE", help="writes the schedules as JSON")
-    parser.add_argument("--target", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument(
+        "--target",
+        choices=["cpu", "cuda"],
+        default="cpu",
+        help="cpu: C with OpenMP; cuda: host code with kernels for an NVIDIA GPU as PTX",
+    )
     parser.add_argument(
         "--check", action="store_true", help="builds both programs, runs them, and compares"
     )
@@ -66,7 +72,7 @@ def main(options: argparse.Namespace) -> int:
     """Runs the command; returns the process's status.
 
     0: everything went well; 1: the file is refused, or the programs of ``--check`` differ; 2: files
-    cannot be read or written, or an option makes no sense.
+    cannot be read or written, or an option makes no sense; 3: ``--check`` has no GPU to run kernels.
     """
     try:
         return _translate(options)
@@ -85,11 +91,6 @@ class _WrongOptionError(Exception):
 def _translate(options: argparse.Namespace) -> int:
     from ..frontends.c import replacing
 
-    if options.target == "cuda":
-        raise _WrongOptionError(
-            "--target cuda is not there: C with OpenMP is written. Load the file with tw.c.load and "
-            'set the function\'s target to "cuda" to run it on a GPU'
-        )
     source = pathlib.Path(options.file)
     output = pathlib.Path(options.output) if options.output else source.with_suffix(".tw.c")
     if output.resolve() == source.resolve():
@@ -97,11 +98,20 @@ def _translate(options: argparse.Namespace) -> int:
     text = source.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("\ufeff")
     schedules = _Schedules(options)
     made, replaced = replacing.translate_text(
-        text, options.file, _macros(options.define), options.include, schedules.give
+        text,
+        options.file,
+        _macros(options.define),
+        options.include,
+        schedules.give,
+        libm=options.target != "cuda",
     )
     output.write_text(made, encoding="utf-8", errors="surrogateescape")
     for each in replaced:
         print(f"{each.location}: {each.name}")
+        if options.target == "cuda" and not each.on_device:
+            schedules.notes.append(
+                f"{each.name}: no loop of it can run on a GPU; it is C with OpenMP"
+            )
     for line in schedules.notes:
         print(f"note: {line}", file=sys.stderr)
     print(f"written: {output}")
@@ -130,12 +140,18 @@ class _Schedules:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.kind = options.schedule
+        self.target: str = options.target
         self.sizes = _sizes(options.tile)
         self.given: dict[str, str] = {}
         self.made: dict[str, Any] = {}
         self.notes: list[str] = []
         if self.sizes and self.kind != "auto":
             raise _WrongOptionError("--tile and --schedule both say how to run: give one of them")
+        if self.target == "cuda" and (self.sizes or self.kind == "program"):
+            raise _WrongOptionError(
+                "--target cuda needs loops over blocks and threads: what auto_schedule finds, or a file "
+                "of schedules that map some with gpu"
+            )
         if not self.sizes and self.kind not in ("auto", "program"):
             self.given = _read(pathlib.Path(self.kind))
 
@@ -150,9 +166,17 @@ class _Schedules:
                 raise _WrongOptionError(
                     f"{self.kind} has no schedule for {function.name}; it has {known}"
                 )
-            tw.Schedule.from_json(text).apply_to(function.function.function)
+            made = function.function.function
+            if self.target == "cuda":
+                made.target = "cuda"
+            tw.Schedule.from_json(text).apply_to(made)
+            if self.target == "cuda" and not made._on_device:
+                raise _WrongOptionError(
+                    f"{self.kind}: the schedule of {function.name} maps no loops to blocks and threads of "
+                    "a GPU, which --target cuda needs"
+                )
         elif self.kind == "auto":
-            function.auto_schedule()
+            function.auto_schedule(target="cuda" if self.target == "cuda" else None)
         self.made[function.name] = json.loads(function.schedule.to_json())
 
 
@@ -268,13 +292,17 @@ def _neighbours(handle: Any, loops: Sequence[str]) -> None:
 
 def _check(options: argparse.Namespace, source: pathlib.Path, output: pathlib.Path) -> int:
     """Builds and runs both programs, and compares what they print and return."""
-    from ..frontends.c.replacing import STRICT
+    from ..frontends.c.replacing import NO_KERNELS, STRICT
 
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "program"
         try:
             theirs = _run(options, source, source, program, [])
             ours = _run(options, source, output, program, [f"-D{STRICT}"])
+            if NO_KERNELS.encode() in ours[2]:
+                said = ours[2].decode(errors="replace").strip()
+                print(f"check: no kernel ran, and nothing is compared. {said}", file=sys.stderr)
+                return 3
             if b"pointers overlap, or sizes do not fit" in ours[2]:
                 print(f"note: {ours[2].decode(errors='replace').strip()}: it runs as written")
                 ours = _run(options, source, output, program, [])
@@ -304,7 +332,7 @@ def _run(
     command = [*shlex.split(options.cc), str(file), *options.link, "-o", str(program), *flags]
     command += [f"-D{each}" for each in options.define]
     command += [f"-I{each}" for each in (*options.include, source.parent)]
-    command += ["-fopenmp", "-lm"]
+    command += ["-fopenmp", "-ldl", "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise _FailedError(f"{shlex.join(command)} fails:\n{done.stderr}")

@@ -491,11 +491,6 @@ def test_the_header_is_c_plus_plus_too(tmp_path):
 
 
 def test_what_is_refused(tmp_path):
-    f = product("float32", "gpu_product", target="gpu-emulator")
-    f["C"].gpu(i, j)
-    for read in (lambda: f.c, lambda: f.export_source(tmp_path)):
-        with pytest.raises(tw.ExportError, match="blocks and threads of a GPU"):
-            read()
     plain = product()
     file = tmp_path / "file"
     file.write_text("")

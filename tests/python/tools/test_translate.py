@@ -257,7 +257,6 @@ def test_refusals(name: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--target", "cuda"], "OpenMP is written"),
         (["--tile", "4,x"], "whole numbers"),
         (["--tile", "4", "--schedule", "program"], "give one of them"),
         (["-D", "2=3"], "names no macro"),

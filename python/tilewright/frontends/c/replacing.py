@@ -2,8 +2,8 @@
 
 Each scop becomes a call of a function with the schedule's loops, which stands at the top of the file.
 Behind the call stand the statements as they were, for calls that the translation does not hold for:
-pointers that overlap, sizes that C takes and arrays do not have. The rest of the file is kept letter
-for letter, so that the program compiles and runs as it did.
+pointers that overlap, sizes that C takes and arrays do not have, a GPU that is not there. The rest of
+the file is kept letter for letter, so that the program compiles and runs as it did.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...export.source import SourceInterface, source_of
+from ...export.source import SourceInterface, gpu_host, source_of
 from ...schedule.scheduled_functions import ScheduledFunction
 from ..tree import Location
 from . import parsing, preprocessing, programs, ranges, scops
@@ -22,12 +22,15 @@ from .functions import CFunction
 from .parsing import nodes
 from .refusals import refuse
 
-__all__ = ["STRICT", "Replaced", "translate_text"]
+__all__ = ["NO_KERNELS", "STRICT", "Replaced", "translate_text"]
 
 Scheduler = Callable[[CFunction], None]
 
 #: With this macro, the new program ends where the statements as written would run.
 STRICT = "TILEWRIGHT_STRICT"
+
+#: What the new program says of a GPU that cannot be used.
+NO_KERNELS = "runs as written, not on a GPU"
 
 _FAILED = """static void tilewright_failed(const char *name, int status) {
   fprintf(stderr, "%s: %s\\n", name,
@@ -39,6 +42,25 @@ _FAILED = """static void tilewright_failed(const char *name, int status) {
 """
 
 
+_NO_DEVICE = f"""/* Says once why the statements run as they are written. */
+static void tilewright_no_device(const char *name) {{
+  static int is_said = 0;
+  if (!is_said) {{
+    fprintf(stderr, "%s {NO_KERNELS}: %s\\n", name, tilewright_gpu_problem);
+  }}
+  is_said = 1;
+#ifdef {STRICT}
+  abort();
+#endif
+}}
+
+static void tilewright_lost(const char *name) {{
+  fprintf(stderr, "%s: what the GPU wrote did not come back: %s\\n", name, tilewright_gpu_problem);
+  abort();
+}}
+"""
+
+
 @dataclass(frozen=True)
 class Replaced:
     """A scop that was replaced.
@@ -47,11 +69,13 @@ class Replaced:
         name: of its function in the output.
         location: of its `#pragma scop`.
         schedule: the commands that it has.
+        on_device: whether its loops run on a GPU.
     """
 
     name: str
     location: Location
     schedule: str
+    on_device: bool
 
 
 def translate_text(
@@ -60,6 +84,7 @@ def translate_text(
     macros: Mapping[str, str],
     folders: Sequence[str],
     schedule: Scheduler,
+    libm: bool = True,
 ) -> tuple[str, list[Replaced]]:
     """The file with each scop replaced.
 
@@ -68,7 +93,8 @@ def translate_text(
         name: its path.
         macros: as ``-D`` has them; the output defines them, too.
         folders: as ``-I`` has them.
-        schedule: gives the function of a scop its schedule.
+        schedule: gives the function of a scop its schedule, and its target.
+        libm: whether mathematics is the C library's, which a GPU does not have.
 
     Returns:
         the text of the new file, and what was replaced.
@@ -92,7 +118,7 @@ def translate_text(
     for region in reversed(regions):
         begin, end = (parsed.place(each) for each in region.pragmas)
         _check_region(parsed, region, name, begin, end)
-        translated = programs.translate(parsed, region, {}, True)
+        translated = programs.translate(parsed, region, {}, libm)
         function = CFunction.of(translated)
         schedule(function)
         symbol = _free(f"{region.name}_scheduled", taken)
@@ -100,8 +126,8 @@ def translate_text(
         definitions.insert(0, made.definition)
         original = "".join(lines[begin.line : end.line - 1])
         lines[begin.line - 1 : end.line] = [made.call(region.name, original)]
-        replaced.insert(0, Replaced(symbol, begin, str(function.schedule)))
-    head = _head(text, macros, definitions)
+        replaced.insert(0, Replaced(symbol, begin, str(function.schedule), made.on_device))
+    head = _head(text, macros, definitions, any(each.on_device for each in replaced))
     return head + "".join(lines), replaced
 
 
@@ -159,6 +185,7 @@ class _Definition:
         self.symbol = symbol
         made = function.function
         scheduled: ScheduledFunction = made.function
+        self.on_device = scheduled._on_device
         source = source_of(scheduled, symbol)
         body = source.needed + source.includes + source.declarations + source.definition
         self.definition = _private(body, symbol)
@@ -182,7 +209,15 @@ class _Definition:
         lines.append(f"        tilewright_status = {self.symbol}({arguments});")
         lines += [f"        {line}" for line in text.after]
         lines.append("      }\n    }")
-        lines.append(f"    if (tilewright_status == {upper}_SIZES) {{ /* as written */")
+        as_written = f"tilewright_status == {upper}_SIZES"
+        if self.on_device:
+            is_device = f"(tilewright_status & 255) == {upper}_DEVICE"
+            lines.append(f'    if ({is_device}) tilewright_no_device("{name}");')
+            lines.append(
+                f'    if ((tilewright_status & 255) == {upper}_LOST) tilewright_lost("{name}");'
+            )
+            as_written += f" || {is_device}"
+        lines.append(f"    if ({as_written}) {{ /* as written */")
         lines.append(f'#ifdef {STRICT}\n      tilewright_failed("{name}", -1);\n#endif')
         if original and not original.endswith("\n"):
             original += "\n"
@@ -207,9 +242,10 @@ def _private(body: str, symbol: str) -> str:
     return text
 
 
-def _head(text: str, macros: Mapping[str, str], definitions: Sequence[str]) -> str:
+def _head(text: str, macros: Mapping[str, str], definitions: Sequence[str], on_device: bool) -> str:
     """What stands before the user's text."""
-    parts = ["/* Scops replaced by `tilewright translate`; compile with -fopenmp -lm. */\n"]
+    flags = "-pthread -ldl -lm" if on_device else "-fopenmp -lm"
+    parts = [f"/* Scops replaced by `tilewright translate`; compile with {flags}. */\n"]
     before = re.split(r"^\s*#\s*include\b", text, maxsplit=1, flags=re.M)[0]
     asked = re.findall(r"^\s*#\s*define\s+(_[A-Z]\w*)(.*)$", before, re.M)
     parts += [f"#define {name}{value}\n" for name, value in asked]
@@ -222,5 +258,6 @@ def _head(text: str, macros: Mapping[str, str], definitions: Sequence[str]) -> s
         parts.append("#endif\n")
     parts.append("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n")
     parts += [ranges.HELPERS, _FAILED, "\n"]
+    parts += [gpu_host(), _NO_DEVICE, "\n"] if on_device else []
     parts += [f"{definition}\n" for definition in definitions]
     return "".join(parts)

@@ -18,6 +18,7 @@ extern "C" {
      pitch=1000       bytes at most between rows of a copy
      init=100         what cuInit answers
      busy=500         milliseconds from now on until streams and events are done
+     run=1            kernels run, interpreted (ptx.h); else they do nothing
      quiet=1          nothing is logged, no clocks are kept: for measurements
      fail=cuMemcpyHtoDAsync_v2:3:700   the third call from now on gives 700; "*" for every call
      fault=name:719   kernel `name` fails while it runs ("*": every one): later waits give 719

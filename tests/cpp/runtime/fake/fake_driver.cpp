@@ -70,6 +70,8 @@ void configure(State &state, const char *settings) {
       state.max_pitch = static_cast<int>(number);
     } else if (key == "quiet") {
       state.is_quiet = number != 0;
+    } else if (key == "run") {
+      state.runs_kernels = number != 0;
     } else if (key == "busy") {
       state.done_at = std::chrono::steady_clock::now() + std::chrono::milliseconds(number);
     } else if (key == "init") {
@@ -233,6 +235,7 @@ EXPORT void fake_cuda_configure(const char *settings) {
   all.max_pitch = fresh.max_pitch;
   all.init = fresh.init;
   all.is_quiet = fresh.is_quiet;
+  all.runs_kernels = fresh.runs_kernels;
   all.started = 0;
   all.contexts.clear();
   all.retained.clear();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fake_cuda.h"
+#include "ptx.h"
 #include "runtime/cuda_api.h"
 #include "stream_clocks.h"
 
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -29,6 +31,7 @@ struct FunctionHandle {
   std::vector<int> sizes; ///< of the arguments
   int device = 0;
   int dynamic_shared_bytes = 48 << 10;
+  std::shared_ptr<const fake_driver::PtxKernel> code; ///< null: it does nothing
 };
 struct ModuleHandle {
   int device;
@@ -87,6 +90,7 @@ struct State {
   int max_pitch = 2147483647;
   Result init = Success;
   bool is_quiet = false;
+  bool runs_kernels = false;
   std::chrono::steady_clock::time_point done_at; ///< streams and events
   std::vector<Failure> failures;
   std::map<std::string, Result> faults;

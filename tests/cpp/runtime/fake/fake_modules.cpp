@@ -135,6 +135,14 @@ EXPORT Result cuModuleGetFunction(Function *function, Module module, const char 
   if (!find_entry(module->ptx, name, found.sizes)) {
     return NotFound;
   }
+  if (state().runs_kernels) {
+    try {
+      found.code = std::make_shared<PtxKernel>(module->ptx, name);
+    } catch (const std::exception &error) {
+      std::fprintf(stderr, "the test double of libcuda cannot read %s: %s\n", name, error.what());
+      return InvalidPtx;
+    }
+  }
   *function = &module->functions.emplace(name, std::move(found)).first->second;
   return Success;
 }
@@ -256,6 +264,14 @@ EXPORT Result cuLaunchKernel(Function function, std::uint32_t grid_x, std::uint3
   if (fault != state().faults.end()) {
     state().lost[stack.back()->device] = fault->second;
     return Success;
+  }
+  if (function->code != nullptr) {
+    const PtxLaunch launch = {
+        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, arguments, is_memory};
+    const Result result = function->code->run(launch);
+    if (result != Success) {
+      state().lost[stack.back()->device] = result;
+    }
   }
   if (state().executor != nullptr) {
     state().executor(function->name.c_str(), grid, block, arguments,

@@ -222,7 +222,7 @@ def scheduled_in_tiles(
                     kernel[name].parallelize("d1")
                     if has_vectors and grid.rank(name):
                         lanes = _VECTOR // grid.nbytes[name]
-                        kernel[name].vectorize(f"d{4 + grid.rank(name)}", lanes)
+                        kernel[name].vectorize(f"d{3 + grid.rank(name)}", lanes)
                 for name, access in accesses.items():
                     kernel[name].set_access(access)
             kernel.when_work(0, threads=threads)
@@ -243,7 +243,8 @@ def _leaning(grid: Grid, tiles: TimeTiles, name: str) -> str:
     tile = [f"floor(({late}) / {tiles.height})", f"floor(({stand}) / {tiles.width})"]
     rest = max(grid.rank(other) for other in grid.members) - len(points)
     place = str(grid.members.index(name))
-    loops = [f"{tile[0]} + {tile[1]}", *tile, late, place, *points, *("0",) * rest]
+    # The second number of a tile is known from these two.
+    loops = [f"{tile[0]} + {tile[1]}", tile[0], late, place, *points, *("0",) * rest]
     dimensions = ", ".join(f"d{d} = {text}" for d, text in enumerate(loops))
     own = f"{name}[{', '.join(grid.streams[name].handle.iterators)}]"
     return f"{{ {own} -> [{dimensions}] }}"

@@ -15,7 +15,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .. import _core
 from ..base.errors import IllegalScheduleError, ScheduleError
 from ..functions.functions import Function
 from ..schedule.schedules import Schedule
@@ -149,7 +148,7 @@ def _steps(grid: Grid, late: Mapping[str, int]) -> list[tuple[str, str, Set]]:
     found = []
     rank = grid.rank(next(iter(grid.rows)))
     for reader in grid.members:
-        for producer, pairs, _ in _core.read_relations(grid.streams[reader].handle):
+        for producer, pairs, _ in grid.streams[reader].reads:
             if producer.name not in grid.members or not grid.rank(producer.name):
                 continue
             known = pairs.project_out_parameters(["forever"])

@@ -275,7 +275,8 @@ class _Maker:
         handles = {other: one.handle for other, one in self.streams.items()}
         lines = [(handles[other], self.lines[other]._handle) for other in self.lines]
         lines += self.tables.pairs
-        own_domain = rest = _core.IntegerSet(f"{line.domain}")
+        own_domain = _core.IntegerSet(f"{line.domain}")
+        rest = own_domain.intersect_parameters(_core.IntegerSet(self.times.constraint))
         for text, value in stream.handle.pieces:
             own = _core.IntegerSet(text).project_out_parameters(["forever"])
             now = own.intersect(own_domain)

@@ -451,13 +451,6 @@ private:
                   load(element.buffer, element.name, element.type, element.subscripts));
   }
 
-  /// Of floats, one operand of an extremum is asked whether it is NaN, the first: the term, so that
-  /// the next one need not wait for it.
-  static ValuePtr combined(Op op, const ValuePtr &sum, const ValuePtr &term) {
-    const bool is_extremum = op == Op::Min || op == Op::Max;
-    return is_extremum ? binary_value(op, term, sum) : binary_value(op, sum, term);
-  }
-
   /// Brings the locals back to memory.
   static StmtPtr close(const Promoted &promoted) {
     const Element &element = promoted.element;
@@ -533,7 +526,7 @@ private:
         if (Promoted *found = term ? find(store->buffer, store->subscripts, 1, nullptr) : nullptr) {
           const auto &sum = found->locals[found->next];
           found->next = (found->next + 1) % found->locals.size();
-          return assign_local(sum->id, "acc", combined(store->op, sum, read_locals(term)),
+          return assign_local(sum->id, "acc", binary_value(store->op, sum, read_locals(term)),
                               store->op);
         }
         if (const Promoted *found =

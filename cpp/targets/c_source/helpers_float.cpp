@@ -46,13 +46,13 @@ const char *definition(Op op) {
 }
 )";
   case Op::Min:
-    return "static inline $F $name($F a, $F b) { return a != a || a < b ? a : b; }\n";
+    return "static inline $F $name($F a, $F b) { return a != a || a <= b ? a : b; }\n";
   case Op::Max:
-    return "static inline $F $name($F a, $F b) { return a != a || a > b ? a : b; }\n";
+    return "static inline $F $name($F a, $F b) { return a != a || a >= b ? a : b; }\n";
   case Op::Fmin:
-    return "static inline $F $name($F a, $F b) { return b != b || a < b ? a : b; }\n";
+    return "static inline $F $name($F a, $F b) { return b != b || a <= b ? a : b; }\n";
   case Op::Fmax:
-    return "static inline $F $name($F a, $F b) { return b != b || a > b ? a : b; }\n";
+    return "static inline $F $name($F a, $F b) { return b != b || a >= b ? a : b; }\n";
   case Op::Sign:
     return R"(static inline $F $name($F a) {
   return a < 0 || a > 0 ? copysign$s(1, a) : fabs$s(a);

@@ -122,27 +122,20 @@ llvm::Value *Semantics::power_by_products(llvm::Value *base, int factors) {
 
 llvm::Value *Semantics::float_extremum(Op op, llvm::Value *a, llvm::Value *b) {
   const bool smaller = op == Op::Min || op == Op::Fmin;
-  // Where b is no NaN, one comparison decides for a NaN in a, too.
-  const llvm::SimplifyQuery query(builder_.GetInsertBlock()->getModule()->getDataLayout());
   const bool keeps_nan = op == Op::Min || op == Op::Max;
+  // One machine minimum, which gives a when both are equal or either is NaN. In a reduction a is
+  // what was found so far, and nothing but this instruction waits for it.
+  llvm::Value *first = smaller ? builder_.CreateFCmpOLT(b, a) : builder_.CreateFCmpOGT(b, a);
+  llvm::Value *found = builder_.CreateSelect(first, b, a);
+  const llvm::SimplifyQuery query(builder_.GetInsertBlock()->getModule()->getDataLayout());
   if (keeps_nan && llvm::isKnownNeverNaN(b, /*Depth=*/0, query)) {
-    return builder_.CreateSelect(
-        smaller ? builder_.CreateFCmpULT(a, b) : builder_.CreateFCmpUGT(a, b), a, b);
+    return found;
   }
-  if (keeps_nan && has_minimum_) {
-    // One machine minimum, which gives b when either is NaN, and what puts a NaN of a back. Written
-    // as comparisons, LLVM makes one choice of the two, and waits for both.
-    llvm::Value *result = builder_.CreateBinaryIntrinsic(
-        smaller ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, a, b);
-    if (auto *instruction = llvm::dyn_cast<llvm::Instruction>(result)) {
-      instruction->setHasNoSignedZeros(true);
-    }
-    return result;
-  }
-  // One machine minimum gives b when either is NaN; the second select puts a NaN of a back, or a
-  // itself in place of a NaN of b.
-  llvm::Value *first = smaller ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
-  return builder_.CreateSelect(is_nan(keeps_nan ? a : b), a, builder_.CreateSelect(first, a, b));
+  // A NaN of b wins, or loses to it what is NaN in a. As a question whether one is a number it is a
+  // masked minimum; of one whether it is NaN, LLVM makes one choice with the other comparison, and
+  // waits for both.
+  llvm::Value *asked = keeps_nan ? b : a;
+  return builder_.CreateSelect(builder_.CreateFCmpORD(asked, asked), found, b);
 }
 
 llvm::Value *Semantics::float_binary(Op op, llvm::Value *a, llvm::Value *b) {

@@ -71,7 +71,6 @@ MathTarget math_target(const llvm::TargetMachine &machine) {
     target.vector_bits = subtarget.checkFeatures("+avx512f") ? 512
                          : subtarget.checkFeatures("+avx2")  ? 256
                                                              : 128;
-    target.has_minimum = true;
   } else {
     target.has_fma = machine.getTargetTriple().isAArch64() || machine.getTargetTriple().isNVPTX();
   }

@@ -31,7 +31,6 @@ struct MathTarget {
   bool has_gathers = false;        ///< that are faster than loads one by one
   bool has_mask_registers = false; ///< a bit for each lane, up to 64 of them
   bool has_library = true;         ///< C's own fmod can be called
-  bool has_minimum = false;        ///< of floats: an instruction, and one choice where one is NaN
 };
 
 MathTarget math_target(const llvm::TargetMachine &machine);

@@ -8,7 +8,7 @@ namespace tilewright {
 Semantics::Semantics(llvm::IRBuilder<> &builder, llvm::Module &module, const EmitOptions &options,
                      MathTarget target)
     : builder_(builder), module_(module), options_(options),
-      math_(module, target, options.fast_math), has_minimum_(target.has_minimum) {
+      math_(module, target, options.fast_math) {
   if (options.fast_math) {
     llvm::FastMathFlags flags;
     flags.setAllowReassoc();

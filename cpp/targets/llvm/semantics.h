@@ -87,7 +87,6 @@ private:
   llvm::Module &module_;
   const EmitOptions &options_;
   MathLibrary math_;
-  bool has_minimum_; ///< MathTarget's
 };
 
 } // namespace tilewright

@@ -85,10 +85,11 @@ def biquads(
     section, of which a0 counts as 1::
 
         w[n, 0] = x[n]
-        w[n, s + 1] = b0 * w[n, s] + b1 * w[n - 1, s] + b2 * w[n - 2, s] - a1 * w[n - 1, s + 1] - a2 * w[n - 2, s + 1]
+        w[n, s + 1] = b0 * w[n, s] + b1 * w[n - 1, s] + b2 * w[n - 2, s] - a2 * w[n - 2, s + 1] - a1 * w[n - 1, s + 1]
         y[n] = w[n, S]
 
-    with zeros before n = 0. The values are those of ``scipy.signal.sosfilt(sos, x)``, which adds up in another order.
+    with zeros before n = 0. What is known last is subtracted last, so that the next element waits for little.
+    The values are those of ``scipy.signal.sosfilt(sos, x)``, which adds up in another order.
 
     Args:
         dtype: of everything: float32 or float64.
@@ -108,7 +109,7 @@ def biquads(
         total = sos[s - 1, 0] * w[each.at(n, s - 1)]
         for k in range(1, order + 1):
             total = total + sos[s - 1, k] * w[each.at(n - k, s - 1)]
-        for k in range(1, order + 1):
+        for k in range(order, 0, -1):
             total = total - sos[s - 1, 3 + k] * w[each.at(n - k, s)]
         return total
 

@@ -6,6 +6,7 @@ Both are made of the fast Fourier transform as a recurrence over its stages (Coo
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import tilewright as tw
@@ -27,26 +28,76 @@ def _sizes(size: int, hop: int) -> tuple[int, int]:
     return length, step
 
 
-def fourier_stages(first: tw.Computation, size: int, sign: int, dtype: tw.DType) -> tw.Computation:
-    """The Fourier transform of frames ``first[m, j, k]``, j = 0 and k < size, as the last of log2(size) stages.
+class _Row:
+    """A part of frames that lies in one of their rows."""
 
-    ``stage[m, j, k]`` of stage number t is frequency j of the transform of the 2**t elements k, k + size / 2**t, ... of
-    frame m. It is made of two halves, with the roots of unity ``root[i] = exp(sign * 2j * pi * i / size)``::
+    def __init__(self, frames: tw.Computation, row: int) -> None:
+        self._frames, self._row = frames, row
 
-        next[m, j, k] = stage[m, j % half, k] + root[size / (2 * half) * j] * stage[m, j % half, k + size / (2 * half)]
+    def __getitem__(self, place: tuple[Any, Any, Any]) -> tw.Expression:
+        m, j, k = place
+        return self._frames[m, j + self._row, k]
+
+
+Parts = tuple[tw.Computation | _Row, tw.Computation | _Row]
+"""Real and imaginary parts, as arrays of their own: vectors take them as they lie."""
+
+
+def fourier_stages(first: Parts, size: int, sign: int, dtype: tw.DType) -> Parts:
+    """The Fourier transform of frames ``first[m, j, k]``, j = 0 and k < size, as the last of log2(size) stages,
+    ``last[m, 0, j]``.
+
+    Stage number t has frequency j of the transform of the 2**t elements k, k + size / 2**t, ... of frame m. It is made
+    of two halves of the one before, with the roots of unity ``root[j] = exp(sign * 2j * pi * j / (2 * half))``::
+
+        next[j, k] = stage[j, k] + root[j] * stage[j, k + size / (2 * half)]                        for j < half
+        next[j, k] = stage[j - half, k] - root[j - half] * stage[j - half, k + size / (2 * half)]   for the others
+
+    Elements lie side by side along k in the first stages, and along j in the last ones, whichever are more. Real
+    and imaginary parts are computations of their own.
     """
-    m, j, k, i = tw.iters("m j k i")
-    angle = sign * 2 * math.pi / size * tw.cast(i, tw.float64)
-    turn = tw.cast(tw.make_complex(tw.cos(angle), tw.sin(angle)), complex_type(dtype))
-    root = tw.computation("root", {i: size}, turn)
-    stage, half = first, 1
+    m, j, k = tw.iters("m j k")
+    stage, half, turned = first, 1, False
     while half < size:
         apart = size // (2 * half)
-        even, odd = stage[m, j % half, k], stage[m, j % half, k + apart]
-        domain: dict[tw.Iterator, Any] = {m: tw.forever, j: 2 * half, k: apart}
-        half *= 2
-        stage = tw.computation(f"stage{half}", domain, even + root[apart * j] * odd)
+        root = _roots(half, sign, dtype)
+
+        def place(of: Any, which: Any, turned: bool = turned) -> tuple[Any, Any, Any]:
+            return (m, which, of) if turned else (m, of, which)
+
+        turned = half >= apart
+        inner: dict[tw.Iterator, Any] = (
+            {k: apart, j: 2 * half} if turned else {j: 2 * half, k: apart}
+        )
+        made = []
+        for part, name in enumerate(("re", "im")):
+            one = tw.computation(f"{name}{2 * half}", {m: tw.forever, **inner}, dtype=dtype)
+            for of, is_lower in ((j, True), (j - half, False)):
+                odd = [each[place(of, k + apart)] for each in stage]
+                even, product = stage[part][place(of, k)], _product(root, of, odd)[part]
+                one.define(
+                    j < half if is_lower else j >= half,
+                    even + product if is_lower else even - product,
+                )
+            made.append(one)
+        stage, half = (made[0], made[1]), 2 * half
     return stage
+
+
+def _product(root: Parts, which: Any, by: Sequence[tw.Expression]) -> Sequence[tw.Expression]:
+    """Of complex numbers, in parts."""
+    re, im = (each[which] for each in root)
+    return re * by[0] - im * by[1], re * by[1] + im * by[0]
+
+
+def _roots(half: int, sign: int, dtype: tw.DType) -> Parts:
+    """Half of the roots of unity of order 2 * half."""
+    i = tw.iter("i")
+    angle = sign * math.pi / half * tw.cast(i, tw.float64)
+    return (
+        tw.computation(f"root{2 * half}_re", {i: half}, tw.cast(tw.cos(angle), dtype)),
+        tw.computation(f"root{2 * half}_im", {i: half}, tw.cast(tw.sin(angle), dtype)),
+    )
 
 
 def stft(size: int = 256, hop: int = 64, dtype: DTypeLike = tw.float32) -> tw.StreamFunction:
@@ -69,11 +120,38 @@ def stft(size: int = 256, hop: int = 64, dtype: DTypeLike = tw.float32) -> tw.St
     found = real_type(dtype)
     m, j, k = tw.iters("m j k")
     x, window = tw.stream("x", found), tw.input("window", [length], found)
-    windowed = tw.cast(window[k] * x[step * m + k], complex_type(found))
-    frames = tw.computation("frames", {m: tw.forever, j: 1, k: length}, windowed)
-    last = fourier_stages(frames, length, -1, found)
-    spectrum = tw.computation("X", {m: tw.forever, k: length // 2 + 1}, last[m, k, 0])
+    # Elements at even and at odd places are the parts of half as many complex numbers.
+    windowed = window[2 * k + j] * x[step * m + 2 * k + j]
+    frames = tw.computation("frames", {m: tw.forever, j: 2, k: length // 2}, windowed)
+    last = fourier_stages((_Row(frames, 0), _Row(frames, 1)), length // 2, -1, found)
+    spectrum = tw.computation("X", {m: tw.forever, k: length // 2 + 1}, dtype=complex_type(found))
+    re, im = (each[m, 0, 0] for each in last)
+    spectrum.define(k == 0, tw.make_complex(re + im, 0))
+    spectrum.define(k == length // 2, tw.make_complex(re - im, 0))
+    if length > 2:
+        spectrum.define((k > 0) & (k < length // 2), _of_halves(last, m, k, length, found))
     return tw.stream_function("stft", outputs=[spectrum])
+
+
+def _of_halves(
+    halves: Parts, m: tw.Iterator, k: tw.Iterator, length: int, dtype: tw.DType
+) -> tw.Expression:
+    """Frequency k of a real frame, from the transform of the numbers ``x[2 * i] + 1j * x[2 * i + 1]``, which is that
+    of the even elements and 1j times that of the odd ones: the transform of what is real is conjugate at the
+    other end."""
+    mirrored = [
+        tw.computation(
+            f"{name}_from_the_end",
+            {m: tw.forever, k: (1, length // 2)},
+            each[m, 0, length // 2 - k],
+        )
+        for name, each in zip(("re", "im"), halves, strict=True)
+    ]
+    re, im = (each[m, 0, k] for each in halves)
+    other_re, other_im = (each[m, k] for each in mirrored)
+    odd = (0.5 * (im + other_im), 0.5 * (other_re - re))
+    turned = _product(_roots(length // 2, -1, dtype), k, odd)
+    return tw.make_complex(0.5 * (re + other_re) + turned[0], 0.5 * (im - other_im) + turned[1])
 
 
 def istft(size: int = 256, hop: int = 64, dtype: DTypeLike = tw.float32) -> tw.StreamFunction:
@@ -100,11 +178,14 @@ def istft(size: int = 256, hop: int = 64, dtype: DTypeLike = tw.float32) -> tw.S
     n, m, j, k, q = tw.iters("n m j k q")
     spectrum = tw.stream("X", complex_type(found), [length // 2 + 1])
     window = tw.input("window", [length], found)
-    whole = tw.computation("whole", {m: tw.forever, j: 1, k: length}, dtype=complex_type(found))
-    whole.define(k <= length // 2, spectrum[m, k])
-    whole.define(k > length // 2, tw.conj(spectrum[m, length - k]))
-    last = fourier_stages(whole, length, 1, found)
-    frame = tw.computation("frame", {m: tw.forever, k: length}, tw.real(last[m, k, 0]) / length)
+    whole = []
+    for name, part, sign in (("whole_re", tw.real, 1), ("whole_im", tw.imag, -1)):
+        one = tw.computation(name, {m: tw.forever, j: 1, k: length}, dtype=found)
+        one.define(k <= length // 2, part(spectrum[m, k]))
+        one.define(k > length // 2, sign * part(spectrum[m, length - k]))
+        whole.append(one)
+    last, _ = fourier_stages((whole[0], whole[1]), length, 1, found)
+    frame = tw.computation("frame", {m: tw.forever, k: length}, last[m, 0, k] / length)
     # Frame n // hop - q has element n at place r.
     r = n % step + step * q
     covers = (r < length) & (n // step - q >= 0)

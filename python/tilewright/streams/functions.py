@@ -35,9 +35,10 @@ from .c_source import LARGEST, ExportedStream, export_stream_source, stream_c_te
 from .naming import check_names
 from .periodic import PeriodicTiling
 from .periods import Periods, asked_periods, collected_ticks, tiled, tiling_of
+from .programs import Program, gather
 from .reports import reported
 from .states import Stream
-from .steps import Program, Step, gather, make_step
+from .steps import Step, make_step
 
 __all__ = ["StreamFunction", "stream_function"]
 
@@ -109,14 +110,15 @@ class StreamFunction:
         a_boolean(synchronise, "synchronise", DECLARATION)
         self._program: Program = gather(name, _checked_outputs(name, outputs), inputs, synchronise)
         self._periods = Periods()
-        check_names(self._program, self._parameters())
+        self._parameters = _sizes_of(self._program)
+        check_names(self._program, self._parameters)
         if not self._program.inputs:
             raise DeclarationError(
                 f"{name} reads no stream, so nothing says how far it runs; declare one with tw.stream"
             )
         self._steps: dict[tuple[tuple[str, int], ...], Step] = {}
         self._lock = threading.Lock()
-        if not self._parameters():
+        if not self._parameters:
             self._step({})
 
     def __repr__(self) -> str:
@@ -151,7 +153,7 @@ class StreamFunction:
         Raises:
             ArgumentError: one is missing, unknown, or has another shape or type; `start` is negative.
         """
-        own = {handle.name for handle in self._program.arrays}.union(self._parameters())
+        own = {handle.name for handle in self._program.arrays}.union(self._parameters)
         if "start" in own and start is not None:
             arrays, start = {**arrays, "start": start}, None
         begin = 0 if start is None else an_integer(start, "start", minimum=0)
@@ -168,13 +170,13 @@ class StreamFunction:
             if name in known:
                 given[name] = self._array(known[name], value, sizes)
         for name, value in arrays.items():
-            if name in self._parameters():
+            if name in self._parameters:
                 self._learn(sizes, name, value, f"{name}=")
             elif name not in known:
-                names = ", ".join([*known, *self._parameters()]) or "nothing"
+                names = ", ".join([*known, *self._parameters]) or "nothing"
                 raise ArgumentError(f"{self.name}.stream takes {names}, not {name!r}")
         missing = [one for one in known if one not in given]
-        missing += [one for one in self._parameters() if one not in sizes]
+        missing += [one for one in self._parameters if one not in sizes]
         if missing:
             raise ArgumentError(
                 f"{self.name}.stream needs {', '.join(missing)}: pass {missing[0]}=..."
@@ -266,7 +268,7 @@ class StreamFunction:
         asked = asked_periods(direction, size, latency, schedule, tiles, wavefront)
         with self._lock:
             self._periods, steps, self._steps = asked, self._steps, {}
-        if not self._parameters():
+        if not self._parameters:
             try:
                 self._step({})
             except BaseException:
@@ -288,7 +290,7 @@ class StreamFunction:
         )
 
     def _sized(self, sizes: dict[str, int]) -> Step:
-        names = self._parameters()
+        names = self._parameters
         for name, value in sizes.items():
             if name not in names:
                 raise ArgumentError(
@@ -345,8 +347,8 @@ class StreamFunction:
         Raises:
             ExportError: the function has sizes; else as for `export_source`.
         """
-        if self._parameters():
-            raise ExportError(self._missing_sizes(self._parameters()))
+        if self._parameters:
+            raise ExportError(self._missing_sizes(self._parameters))
         known: dict[str, int] = {}
         return Text(stream_c_text(self._step(known), self.inputs, self.outputs, known))
 
@@ -354,11 +356,11 @@ class StreamFunction:
         """All sizes, checked."""
         known: dict[str, int] = {}
         for name, value in given.items():
-            if name not in self._parameters():
-                names = ", ".join(self._parameters()) or "no sizes"
+            if name not in self._parameters:
+                names = ", ".join(self._parameters) or "no sizes"
                 raise ArgumentError(f"{self.name} has {names}, not {name!r}")
             self._learn(known, name, value, f"{name}=")
-        missing = [name for name in self._parameters() if name not in known]
+        missing = [name for name in self._parameters if name not in known]
         if missing:
             raise ArgumentError(self._missing_sizes(missing))
         return known
@@ -368,25 +370,6 @@ class StreamFunction:
             f"{self.name} needs {', '.join(missing)} to be written in C: "
             f"k.export_source(directory, {missing[0]}=...)"
         )
-
-    def _parameters(self) -> tuple[str, ...]:
-        """The sizes of finite arrays and of streams' other dimensions."""
-        names: dict[str, None] = {}
-        for handle in (
-            *self._program.arrays,
-            *self._program.inputs,
-            *self._program.computations,
-        ):
-            for name in handle.domain.parameters():
-                names[name] = None
-            for _, value in handle.pieces:
-                for node in value.nodes():
-                    if node.kind == "parameter":
-                        names[node.name] = None
-            for _, read, _ in _core.read_relations(handle):  # the ranges of reductions
-                names.update(dict.fromkeys(read.parameters()))
-        names.pop("forever", None)
-        return tuple(names)
 
     def _array(
         self, handle: _core.Computation, value: Any, sizes: dict[str, int]
@@ -443,3 +426,19 @@ def _restored(
     made = StreamFunction(name, tuple(outputs), order, synchronise)
     made._periods, made._steps = periods, {}
     return made
+
+
+def _sizes_of(program: Program) -> tuple[str, ...]:
+    """The sizes of finite arrays and of streams' other dimensions."""
+    names: dict[str, None] = {}
+    for handle in (*program.arrays, *program.inputs, *program.computations):
+        for name in handle.domain.parameters():
+            names[name] = None
+        for _, value in handle.pieces:
+            for node in value.nodes():
+                if node.kind == "parameter":
+                    names[node.name] = None
+        for _, read, _ in program.reads(handle):  # the ranges of reductions
+            names.update(dict.fromkeys(read.parameters()))
+    names.pop("forever", None)
+    return tuple(names)

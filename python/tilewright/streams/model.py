@@ -43,7 +43,7 @@ def _reads(
     stream: Streamed, streams: Mapping[str, Streamed], sizes: Mapping[str, int]
 ) -> Map | None:
     found: Map | None = None
-    for producer, pairs, _ in _core.read_relations(stream.handle):
+    for producer, pairs, _ in stream.reads:
         if producer.name in streams:
             known = pairs.project_out_parameters(["forever"])
             known = known.fix({p: sizes[p] for p in known.parameters() if p in sizes})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base.errors import DeclarationError
-from .steps import Program
+from .programs import Program
 
 __all__ = ["check_names"]
 

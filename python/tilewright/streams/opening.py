@@ -59,20 +59,16 @@ class Tables:
         self,
         name: str,
         finite: Sequence[_core.Computation],
-        readers: Sequence[_core.Computation],
+        read: Sequence[_core.Computation],
         sizes: Mapping[str, int],
     ) -> None:
-        read = {
-            _core.computation_identity(producer)
-            for reader in readers
-            for producer, _, _ in _core.read_relations(reader)
-        }
+        known = {_core.computation_identity(producer) for producer in read}
         self.pairs: list[tuple[_core.Computation, _core.Computation]] = []
         self.opening: Opening | None = None
         made: list[Computation] = []
         tables: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
         for handle in finite:
-            if _core.computation_identity(handle) not in read:
+            if _core.computation_identity(handle) not in known:
                 continue  # what others read is computed with them
             low = _lowest(handle, sizes)
             own = Computation.__new__(Computation)

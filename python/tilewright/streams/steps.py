@@ -28,7 +28,6 @@ from ..language.names import Iterator
 from ..schedule.buffers import Buffer
 from ..schedule.computations import Computation, computation, view
 from ..schedule.schedules import Schedule
-from .declarations import declaration_number
 from .folding import (
     Order,
     folded_streams,
@@ -38,6 +37,7 @@ from .folding import (
     scheduled_with_rings,
 )
 from .opening import Opening, Tables
+from .programs import Program
 from .repeating import Repeating, repeating
 from .steady import Steady, steady_start
 from .time_parameters import Times
@@ -45,7 +45,7 @@ from .time_tiles import Grid, found_tiles, least_ticks, scheduled_in_tiles
 from .timing import Streamed, Timing, streamed, timing_of
 from .windows import adds_up_in_order, terms_at_once, with_window_tiles
 
-__all__ = ["Program", "Step", "gather", "make_step"]
+__all__ = ["Step", "make_step"]
 
 
 _THREADS = 60_000
@@ -62,61 +62,6 @@ _HEAVY = 64
 
 _LONG = 2**15
 """Pushes are long if they have so many terms."""
-
-
-@dataclass(frozen=True)
-class Program:
-    """What a stream function is made of: everything that its outputs need.
-
-    Attributes:
-        computations: in the order in which they were found, outputs first.
-        inputs: the streams that are pushed.
-        arrays: the finite arrays that are given when a stream is opened.
-        synchronise: whether parts that nothing connects run at one rate.
-    """
-
-    name: str
-    outputs: tuple[Computation, ...]
-    computations: tuple[_core.Computation, ...]
-    inputs: tuple[_core.Computation, ...]
-    arrays: tuple[_core.Computation, ...]
-    synchronise: bool = False
-
-
-def gather(
-    name: str,
-    outputs: tuple[Computation, ...],
-    order: tuple[str, ...] = (),
-    synchronise: bool = False,
-) -> Program:
-    """All that the outputs read, directly or not. `order`: names of the inputs; else they are in the
-    order in which they were declared."""
-    found: dict[int, _core.Computation] = {}
-    waiting = [output._handle for output in outputs]
-    while waiting:
-        handle = waiting.pop(0)
-        key = _core.computation_identity(handle)
-        if key not in found:
-            found[key] = handle
-            waiting += [producer for producer, _, _ in _core.read_relations(handle)]
-    named: dict[str, _core.Computation] = {}
-    for handle in found.values():
-        if named.setdefault(handle.name, handle) is not handle:
-            raise DeclarationError(f"{name} has two computations named {handle.name}")
-    every = list(found.values())
-    pushed = [one for one in every if not one.is_input and not one.pieces]
-    if order and sorted(order) != sorted(one.name for one in pushed):
-        names = ", ".join(one.name for one in pushed) or "nothing"
-        raise DeclarationError(f"{name} pushes {names}; the order given names {', '.join(order)}")
-    pushed.sort(key=lambda one: order.index(one.name) if order else declaration_number(one))
-    return Program(
-        name,
-        outputs,
-        tuple(one for one in every if not one.is_input and one.pieces),
-        tuple(pushed),
-        tuple(one for one in every if one.is_input),
-        synchronise,
-    )
 
 
 @dataclass(frozen=True)
@@ -215,7 +160,8 @@ class _Maker:
         self.new: dict[str, Computation] = {}
         finite = [one for one in program.computations if one.name not in self.streams]
         endless = [one for one in program.computations if one.name in self.streams]
-        self.tables = Tables(program.name, finite, endless, sizes)
+        read = [producer for one in endless for producer, _, _ in program.reads(one)]
+        self.tables = Tables(program.name, finite, read, sizes)
 
     def _check(self) -> None:
         for output in self.program.outputs:
@@ -227,7 +173,7 @@ class _Maker:
         for handle in self.program.computations:
             if handle.name in self.streams:
                 continue
-            for producer, _, _ in _core.read_relations(handle):
+            for producer, _, _ in self.program.reads(handle):
                 if producer.name in self.streams:
                     raise DeclarationError(
                         f"{handle.name} has finitely many elements and reads the stream "
@@ -329,7 +275,8 @@ class _Maker:
         handles = {other: one.handle for other, one in self.streams.items()}
         lines = [(handles[other], self.lines[other]._handle) for other in self.lines]
         lines += self.tables.pairs
-        own_domain = rest = _core.IntegerSet(f"{line.domain}")
+        own_domain = _core.IntegerSet(f"{line.domain}")
+        rest = own_domain.intersect_parameters(_core.IntegerSet(self.times.constraint))
         for text, value in stream.handle.pieces:
             own = _core.IntegerSet(text).project_out_parameters(["forever"])
             now = own.intersect(own_domain)
@@ -441,7 +388,7 @@ class _Maker:
             exact
             for handle in self.program.computations
             if handle.name in self.streams
-            for _, _, exact in _core.read_relations(handle)
+            for _, _, exact in self.program.reads(handle)
         )
 
     def _declared(self, rings: dict[str, int]) -> None:

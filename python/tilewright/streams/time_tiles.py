@@ -15,7 +15,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .. import _core
 from ..base.errors import IllegalScheduleError, ScheduleError
 from ..functions.functions import Function
 from ..schedule.schedules import Schedule
@@ -149,7 +148,7 @@ def _steps(grid: Grid, late: Mapping[str, int]) -> list[tuple[str, str, Set]]:
     found = []
     rank = grid.rank(next(iter(grid.rows)))
     for reader in grid.members:
-        for producer, pairs, _ in _core.read_relations(grid.streams[reader].handle):
+        for producer, pairs, _ in grid.streams[reader].reads:
             if producer.name not in grid.members or not grid.rank(producer.name):
                 continue
             known = pairs.project_out_parameters(["forever"])
@@ -222,7 +221,7 @@ def scheduled_in_tiles(
                     kernel[name].parallelize("d1")
                     if has_vectors and grid.rank(name):
                         lanes = _VECTOR // grid.nbytes[name]
-                        kernel[name].vectorize(f"d{4 + grid.rank(name)}", lanes)
+                        kernel[name].vectorize(f"d{3 + grid.rank(name)}", lanes)
                 for name, access in accesses.items():
                     kernel[name].set_access(access)
             kernel.when_work(0, threads=threads)
@@ -243,7 +242,8 @@ def _leaning(grid: Grid, tiles: TimeTiles, name: str) -> str:
     tile = [f"floor(({late}) / {tiles.height})", f"floor(({stand}) / {tiles.width})"]
     rest = max(grid.rank(other) for other in grid.members) - len(points)
     place = str(grid.members.index(name))
-    loops = [f"{tile[0]} + {tile[1]}", *tile, late, place, *points, *("0",) * rest]
+    # The second number of a tile is known from these two.
+    loops = [f"{tile[0]} + {tile[1]}", tile[0], late, place, *points, *("0",) * rest]
     dimensions = ", ".join(f"d{d} = {text}" for d, text in enumerate(loops))
     own = f"{name}[{', '.join(grid.streams[name].handle.iterators)}]"
     return f"{{ {own} -> [{dimensions}] }}"

@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import NoReturn
 
 from .. import _core
 from ..base.errors import DeclarationError
 
-__all__ = ["Edge", "Streamed", "Timing", "streamed", "timing_of"]
+__all__ = ["Edge", "Reads", "Streamed", "Timing", "streamed", "timing_of"]
 
 _FAR = 2**40
 """Later than anything that a bounded dependence reaches."""
@@ -31,6 +32,8 @@ _STEPS = math.lcm(*range(1, 33))
 _DENOMINATORS = 2**16
 """Rates have denominators up to this one: two such fractions differ by much more than what rounding
 to whole elements changes over `_STEPS`."""
+
+Reads = tuple[_core.Computation, _core.IntegerMap, bool]
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,11 @@ class Streamed:
     @property
     def name(self) -> str:
         return self.handle.name
+
+    @cached_property
+    def reads(self) -> Sequence[Reads]:
+        """What its elements read: (array, relation, whether it is exact)."""
+        return _core.read_relations(self.handle)
 
 
 @dataclass(frozen=True)
@@ -405,7 +413,7 @@ def _pairs(streams: Mapping[str, Streamed], values: Mapping[str, int]) -> Iterat
     for reader in streams.values():
         found: dict[str, _core.IntegerMap] = {}
         by_data: set[str] = set()
-        for producer, pairs, is_exact in _core.read_relations(reader.handle):
+        for producer, pairs, is_exact in reader.reads:
             if producer.name in streams:
                 if not is_exact:
                     by_data.add(producer.name)

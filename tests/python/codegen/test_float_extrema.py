@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from compiled_c import CompiledC
 
 N, K = tw.params("N K")
 i, k = tw.iters("i k")
@@ -28,10 +30,11 @@ def test_a_term_is_asked_whether_it_is_nan_and_not_what_waits_for_it(
     f["y"].vectorize(k, 16)
     f.compile(np.zeros((2, 64), np.float32))
     loop = next(part for part in re.split(r"\.LBB\w+:", f.asm) if instruction in part)
-    (so_far, term, result) = re.findall(rf"{instruction}\s+(\S+), (\S+), (\S+)", loop)[0]
-    assert so_far == result != term
-    assert re.findall(r"vcmpunordps\s+(\S+), (\S+),", loop)[0] == (term, term)
-    assert "kor" not in loop
+    # The term goes to the result where it is no number, as a mask says that nobody waits for.
+    [*_, (so_far, term, result)] = re.findall(rf"{instruction}\s+(\S+), (\S+), (\S+) {{%k1}}", loop)
+    assert result == term != so_far
+    assert re.search(rf"vcmpordps\s+\S+, {term}, %k1", loop)
+    assert "kor" not in loop and "blend" not in loop
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -57,3 +60,17 @@ def test_of_two_numbers(operation: str) -> None:
     values = np.array([np.nan, -np.inf, -1, -0.0, 0.0, 1, np.inf], np.float32)
     x, z = (grid.ravel() for grid in np.meshgrid(values, values))
     np.testing.assert_array_equal(f(x, z), getattr(np, operation)(x, z))
+
+
+def test_of_equal_zeros_the_first_one_is_taken_by_all_that_computes(tmp_path: pathlib.Path) -> None:
+    names = ["maximum", "minimum", "fmax", "fmin"]
+    a, b = tw.input("a", [N], tw.float64), tw.input("b", [N], tw.float64)
+    outputs = [tw.computation(f"y_{n}", {i: N}, getattr(tw, n)(a[i], b[i])) for n in names]
+    f = tw.function("extremum_of_zeros", outputs=outputs)
+    first = np.array([0.0, -0.0, 0.0, -0.0] * 5)  # vectors, and what is left over
+    second = np.array([-0.0, 0.0, 0.0, -0.0] * 5)
+    in_c, status = CompiledC(f, tmp_path)(a=first, b=second, N=20)
+    assert status == 0
+    for results in (f(first, second), f.evaluate(first, second), in_c):
+        for result in results:
+            np.testing.assert_array_equal(np.signbit(result), np.signbit(first))

@@ -105,3 +105,10 @@ def test_old_and_new_elements_are_one_load() -> None:
     assert " if " not in str(s.kernel.loops) and "x_line[value - x_begin + 15]" in str(
         s.kernel.loops
     )
+
+
+def test_sums_of_the_first_elements_go_straight_to_the_output() -> None:
+    """No time is before 0, so that no other elements have to be told from those that are sums."""
+    s = tw.kernels.dsp.fir().stream(h=np.ones(4, np.float32))
+    assert "y_sum" not in s.kernel.loops and "y_out[" in s.kernel.loops
+    np.testing.assert_array_equal(s.push(np.ones(6, np.float32)), [1, 2, 3, 4, 4, 4])

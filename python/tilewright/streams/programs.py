@@ -1,0 +1,78 @@
+"""What a stream function is made of: everything that its outputs need, and who reads what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .. import _core
+from ..base.errors import DeclarationError
+from ..schedule.computations import Computation
+from .declarations import declaration_number
+from .timing import Reads
+
+__all__ = ["Program", "gather"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a stream function is made of: everything that its outputs need.
+
+    Attributes:
+        computations: in the order in which they were found, outputs first.
+        inputs: the streams that are pushed.
+        arrays: the finite arrays that are given when a stream is opened.
+        synchronise: whether parts that nothing connects run at one rate.
+        relations: what each computation and input reads, by its identity.
+    """
+
+    name: str
+    outputs: tuple[Computation, ...]
+    computations: tuple[_core.Computation, ...]
+    inputs: tuple[_core.Computation, ...]
+    arrays: tuple[_core.Computation, ...]
+    synchronise: bool
+    relations: Mapping[int, Sequence[Reads]]
+
+    def reads(self, handle: _core.Computation) -> Sequence[Reads]:
+        """What it reads: (array, relation, whether it is exact)."""
+        return self.relations[_core.computation_identity(handle)]
+
+
+def gather(
+    name: str,
+    outputs: tuple[Computation, ...],
+    order: tuple[str, ...] = (),
+    synchronise: bool = False,
+) -> Program:
+    """All that the outputs read, directly or not. `order`: names of the inputs; else they are in the
+    order in which they were declared."""
+    found: dict[int, _core.Computation] = {}
+    relations: dict[int, Sequence[Reads]] = {}
+    waiting = [output._handle for output in outputs]
+    while waiting:
+        handle = waiting.pop(0)
+        key = _core.computation_identity(handle)
+        if key not in found:
+            found[key] = handle
+            relations[key] = _core.read_relations(handle)
+            waiting += [producer for producer, _, _ in relations[key]]
+    named: dict[str, _core.Computation] = {}
+    for handle in found.values():
+        if named.setdefault(handle.name, handle) is not handle:
+            raise DeclarationError(f"{name} has two computations named {handle.name}")
+    every = list(found.values())
+    pushed = [one for one in every if not one.is_input and not one.pieces]
+    if order and sorted(order) != sorted(one.name for one in pushed):
+        names = ", ".join(one.name for one in pushed) or "nothing"
+        raise DeclarationError(f"{name} pushes {names}; the order given names {', '.join(order)}")
+    pushed.sort(key=lambda one: order.index(one.name) if order else declaration_number(one))
+    return Program(
+        name,
+        outputs,
+        tuple(one for one in every if not one.is_input and one.pieces),
+        tuple(pushed),
+        tuple(one for one in every if one.is_input),
+        synchronise,
+        relations,
+    )

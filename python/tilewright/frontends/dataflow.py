@@ -64,11 +64,12 @@ def to_function(
         try:
             return _function_of(program, keeps_order, options, checks)
         except (tw.DomainError, tw.ScheduleError):
-            how = {"is_inside": True} if leaving_has_no_meaning else {"is_stepping": True}
-            try:
-                return _function_of(program, keeps_order, options, checks, **how)
-            except (tw.DomainError, tw.ScheduleError, tw.TranslationError, _NothingElse):
-                pass
+            last = {"is_inside": True} if leaving_has_no_meaning else {"is_stepping": True}
+            for how in ({}, last):
+                try:
+                    return _function_of(program, keeps_order, options, checks, False, **how)
+                except (tw.DomainError, tw.ScheduleError, tw.TranslationError, _NothingElse):
+                    pass
             raise
     except tw.AnalysisLimitError as error:
         refuse(
@@ -92,7 +93,8 @@ def _limit_text(error: tw.TilewrightError) -> str:
 
 
 class _NothingElse(Exception):
-    """No statement stands behind conditions of data, or no loop has bounds that these decide."""
+    """No statement stands behind conditions of data, no loop has bounds that these decide, or there are
+    no branches that could stay apart."""
 
 
 def _function_of(
@@ -100,6 +102,7 @@ def _function_of(
     keeps_order: bool,
     options: dict[str, Any],
     checks: bool,
+    chooses: bool = True,
     is_inside: bool = False,
     is_stepping: bool = False,
 ) -> TranslatedFunction:
@@ -107,17 +110,20 @@ def _function_of(
 
     Args:
         checks: whether elements that data choose to be written must be in their arrays (`scan`).
+        chooses: branches that assign the same element become one statement (`choices`), if any do.
         is_inside: what data decide about stays within its arrays (`inside`).
         is_stepping: the iterators of loops whose bounds data decide are scalars (`whiles`).
     """
 
     def scan_again(*given: Any) -> Scanned:
-        again = scan(*given, checks=checks)
+        again = scan(*given, checks=checks, chooses=chooses)
         if is_inside:
             stay_inside(again)
         return again
 
-    scanned, straight, flags = _scanned(program, is_stepping, checks)
+    scanned, straight, flags = _scanned(program, is_stepping, checks, chooses)
+    if not chooses and not is_inside and not is_stepping and not scanned.has_choices:
+        raise _NothingElse
     if is_inside and not stay_inside(scanned):
         raise _NothingElse
     memory = memory_of(scanned)
@@ -177,7 +183,7 @@ _NOT_LEGAL = (tw.IllegalScheduleError, tw.SelfDependenceError)
 
 
 def _scanned(
-    program: tree.Program, is_stepping: bool, checks: bool
+    program: tree.Program, is_stepping: bool, checks: bool, chooses: bool
 ) -> tuple[Scanned, tree.Program, frozenset[str]]:
     """The statements in order, of a program without `while` and jumps, and the truth values in it."""
     of_data: frozenset[str] = frozenset()
@@ -186,7 +192,7 @@ def _scanned(
         limits = frozenset(straight.parameters) - frozenset(program.parameters)
         straight = with_calls_everywhere(straight, limits)
         try:
-            scanned = scan(straight, flags, checks=checks)
+            scanned = scan(straight, flags, checks=checks, chooses=chooses)
         except BoundsOfData as found:
             if found.loop.label in of_data:
                 refuse(found.loop.location, "the bounds of this loop are not affine")

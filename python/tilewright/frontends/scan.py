@@ -65,6 +65,7 @@ def scan(
     since: Mapping[str, str] | None = None,
     *,
     checks: bool = False,
+    chooses: bool = True,
 ) -> Scanned:
     """The statements of a program in order.
 
@@ -76,6 +77,8 @@ def scan(
         checks: whether subscripts that data decide about count from the end below 0, and it is an error
             to write to an element that an array does not have; else that has no meaning, and nothing
             is written.
+        chooses: whether both branches of a condition that assign the same elements become one
+            statement (see `choices`).
 
     Raises:
         TranslationError: for what cannot be translated, with its place.
@@ -87,7 +90,7 @@ def scan(
     parameters = {name: taken.take(name) for name in program.parameters}
     names = {name: taken.take(name) for name in program.arrays}
     result = Scanned(program, taken, names, parameters, [])
-    scanner = _Scanner(result, flags, whole, since or {}, checks)
+    scanner = _Scanner(result, flags, whole, since or {}, checks, chooses)
     place = _Place((), dict(parameters), (), (), (), count())
     for condition in program.context:
         scanner.assume(condition, place)
@@ -124,8 +127,10 @@ class _Scanner:
         whole: frozenset[str],
         since: Mapping[str, str],
         checks: bool,
+        chooses: bool,
     ) -> None:
         self.checks = checks
+        self.chooses = chooses
         self.from_end = FromEnd(result.program) if checks else None
         self.result = result
         self.flags = flags
@@ -437,8 +442,10 @@ class _Scanner:
 
         chosen = chosen_values(branch, is_data)
         if chosen and not any(self.is_chosen(one.target, scope) for one in chosen):
-            self.block(chosen, place)
-            return
+            self.result.has_choices = True
+            if self.chooses:
+                self.block(chosen, place)
+                return
         read = {read.array for read in tree.reads_of(condition)}
         written = _written((branch,))
         body = () if branch.otherwise else branch.body

@@ -105,6 +105,7 @@ class Scanned:
         names: those of the program in tilewright: parameters and arrays.
         context: conditions on parameters, as isl text and as the program has them.
         joined: those of the program's that one of `context` stands for.
+        has_choices: whether branches assign the same elements, so that they can be one statement.
         loops: those that something is asked or promised of, each with its name and the statements
             in it.
     """
@@ -119,3 +120,4 @@ class Scanned:
     blocks: list[ScannedBlock] = field(default_factory=list)
     loops: list[tuple[tree.For, str, list[str]]] = field(default_factory=list)
     joined: list[tree.Expression] = field(default_factory=list)
+    has_choices: bool = False

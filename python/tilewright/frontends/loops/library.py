@@ -146,10 +146,8 @@ class Library(Calls):
         """Arguments by their names; None for those that are not given."""
         wanted = names.split()
         if len(arguments) > len(wanted):
-            self.refuse(
-                node,
-                f"{counted(len(arguments), 'argument')}; at most {', '.join(wanted)} are known here",
-            )
+            known, passed = ", ".join(wanted), counted(len(arguments), "argument")
+            self.refuse(node, f"{passed}; at most {known} are known here")
         given = dict(zip(wanted, arguments, strict=False))
         for name, value in keywords.items():
             if name not in wanted:
@@ -337,10 +335,8 @@ class Library(Calls):
             self.refuse(node, f"the argument {next(iter(keywords))}= is not translated")
         counts = {np.clip: 3, np.where: 3, np.copy: 1, np.transpose: 1, np.arange: len(values)}
         if len(values) != counts.get(target, 2):
-            self.refuse(
-                node,
-                f"np.{target.__name__} with {counted(len(values), 'argument')} is not translated",
-            )
+            passed = counted(len(values), "argument")
+            self.refuse(node, f"np.{target.__name__} with {passed} is not translated")
         return simple[target](*values, node=node)
 
     def _of_ufunc(

@@ -93,6 +93,14 @@ bool as_conditions(const ValuePtr &value, std::vector<Linear> &conditions) {
   return true;
 }
 
+/// Is a local left as it is where the test fails, which costs lanes no more than the other way
+/// (hold_lanes)?
+bool keeps_a_local(const If &test) {
+  const auto *kept = test.has_otherwise() ? as<AssignLocal>(test.otherwise()) : nullptr;
+  const auto *value = kept != nullptr ? as<Local>(kept->value) : nullptr;
+  return value != nullptr && value->id == kept->id;
+}
+
 /// Tests that differ between the lanes of a vector loop would keep it serial. Asks for those that
 /// can be asked for outside of the loop to hold in all lanes.
 void decide_tests(const For &loop, Candidate &candidate) {
@@ -105,7 +113,7 @@ void decide_tests(const For &loop, Candidate &candidate) {
   visit_statements(loop.body(), [&](const LoopStatement &inner) {
     std::vector<Linear> wanted;
     const auto *test = as<If>(inner);
-    if (test == nullptr || !as_conditions(test->condition, wanted)) {
+    if (test == nullptr || keeps_a_local(*test) || !as_conditions(test->condition, wanted)) {
       return;
     }
     bool varies = false;

@@ -482,7 +482,11 @@ private:
     const std::vector<Candidate> candidates = collect(loop.body());
     const Split split = split_of(loop, candidates);
     if (!split.end || versions < 2) {
-      return with_children(statement, {at(loop.body(), versions)});
+      const For *outside = serial_;
+      serial_ = loop.loop == LoopKind::Serial ? &loop : outside;
+      StmtPtr result = with_children(statement, {at(loop.body(), versions)});
+      serial_ = outside;
+      return result;
     }
     return both_parts(loop, candidates, split.end, split.others, versions);
   }
@@ -492,7 +496,8 @@ private:
   StmtPtr both_parts(const For &loop, const std::vector<Candidate> &candidates, const ValuePtr &end,
                      const std::vector<Linear> &others, int versions) {
     StmtPtr fast = rewrite(loop.body(), candidates, true, masked_bytes_, keeps_copies_);
-    const StmtPtr general = rewrite(loop.body(), candidates, false, masked_bytes_, keeps_copies_);
+    const StmtPtr general =
+        rewrite(loop.body(), candidates, false, masked_bytes_, keeps_copies_, serial_);
     const std::int64_t second = numbers_.next();
     const StmtPtr rest = copy_with(general, {{loop.id, variable(second, loop.name)}}, numbers_);
     if (others.empty()) {
@@ -512,6 +517,7 @@ private:
 
   Numbers numbers_;
   std::set<std::int64_t> known_;
+  const For *serial_ = nullptr; ///< the innermost such loop around, of those in one version
   int masked_bytes_;
   bool keeps_copies_;
 };

@@ -63,6 +63,9 @@ void Tagging::vectorize() {
   if (shape_.rank() > 0 && shape_.has_border()) {
     little_ = little_for_borders;
   }
+  if (shape_.rank() > 0 && !long_enough(column) && sum_beside(lanes)) {
+    return;
+  }
   if (shape_.rank() > 0 && !shape_.has_condition() && (long_enough(column) || sums_short()) &&
       (shape_.all_contiguous(column) || (shape_.states() < 2 && tiles_apart(column)))) {
     shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes})
@@ -199,6 +202,33 @@ void Tagging::sum_terms(size_t term, std::int64_t lanes) {
   give("reorder", order);
   give("unroll", {i + "1", rows});
   give("vectorize", {k + "1", lanes});
+}
+
+/// Few results in a row, of long terms: a tile of results is summed in lanes.
+bool Tagging::sum_beside(std::int64_t lanes) {
+  const auto tile = streams_ ? plan_result_tile(shape_, wide_) : std::nullopt;
+  if (!tile) {
+    return false;
+  }
+  little_ = std::max(little_, little_for_tiles);
+  const size_t term = shape_.term();
+  const std::string i = shape_.name(tile->row);
+  const std::string j = shape_.name(tile->other);
+  const std::string k = shape_.name(term);
+  give("split", {i, tile->height});
+  give("split", {k, lanes});
+  std::vector<Argument> order;
+  for (size_t d = 0; d <= term; ++d) {
+    if (d != tile->other) {
+      order.emplace_back(shape_.name(d) + (d == tile->row || d == term ? "0" : ""));
+    }
+  }
+  order.insert(order.end(), {i + "1", j, k + "1"});
+  give("reorder", order);
+  give("unroll", {i + "1", tile->height});
+  give("unroll", {j, *shape_.extent(tile->other)});
+  give("vectorize", {k + "1", lanes});
+  return true;
 }
 
 /// The loops over blocks of a tiled reduction run as one parallel loop, but for inner ones if their

@@ -1,4 +1,5 @@
-"""Sums whose vectors move with a term of a window: the gradient of a convolution for its input."""
+"""Gradients of convolutions: for the input, vectors move with a term of a window; for the weights, results of a window
+share what their terms load."""
 
 import numpy as np
 import numpy.typing as npt
@@ -57,3 +58,27 @@ def test_what_a_lane_without_a_term_would_read_is_not_read() -> None:
     memory[13:27] = np.arange(14.0)
     expected = [sum(float(i - k) for k in range(3) if 0 <= i - k < 14) for i in range(16)]
     np.testing.assert_array_equal(f(memory[13:27]), expected)
+
+
+@pytest.mark.parametrize(("size", "filters", "stride"), [(21, 5, 1), (36, 4, 2), (40, 3, 1)])
+def test_weights_of_a_window_are_summed_beside_each_other(
+    size: int, filters: int, stride: int
+) -> None:
+    outputs = (size - 3) // stride + 1
+    X = tw.input("X", [2, size, size], tw.float64)
+    G = tw.input("G", [filters, outputs, outputs], tw.float64)
+    term = X[c, stride * y + p, stride * x + q] * G[o, y, x]
+    value = tw.sum(term, over={y: outputs, x: outputs})
+    dW = tw.computation("dW", {o: filters, c: 2, p: 3, q: 3}, value)
+    f = tw.function("gradient", outputs=[dW], inputs=[X, G])
+    assert 'unroll("q", 3)' in str(f.default_schedule)
+    rng = np.random.default_rng(size)
+    a = rng.integers(-9, 10, (2, size, size)).astype(np.float64)
+    g = rng.integers(-9, 10, (filters, outputs, outputs)).astype(np.float64)
+    end = stride * (outputs - 1) + 1
+    expected = np.empty((filters, 2, 3, 3))
+    for r in range(3):
+        for s in range(3):
+            taken = a[:, r : r + end : stride, s : s + end : stride]
+            expected[:, :, r, s] = np.einsum("oyx,cyx->oc", g, taken)
+    np.testing.assert_array_equal(f(a, g), expected)

@@ -16,11 +16,38 @@ if(TILEWRIGHT_SANITIZE)
   target_link_options(tilewright_flags INTERFACE "-fsanitize=${TILEWRIGHT_SANITIZE}")
 endif()
 
+# tilewright_grouped(VARIABLE ROOT FOLDER) replaces the sources in VARIABLE, which are below ROOT, by
+# sources that each include some of them (scripts/groups.py says which), if TILEWRIGHT_GROUPS is on.
+# A source with definitions of its own stays as it is.
+if(TILEWRIGHT_GROUPS)
+  find_program(TILEWRIGHT_PYTHON NAMES python3 REQUIRED)
+endif()
+function(tilewright_grouped variable root folder)
+  set(alone)
+  set(together)
+  foreach(source IN LISTS ${variable})
+    get_source_file_property(definitions "${source}" COMPILE_DEFINITIONS)
+    if(definitions OR NOT TILEWRIGHT_GROUPS)
+      list(APPEND alone "${source}")
+    else()
+      list(APPEND together "${source}")
+    endif()
+  endforeach()
+  if(together)
+    execute_process(
+      COMMAND "${TILEWRIGHT_PYTHON}" "${CMAKE_SOURCE_DIR}/scripts/groups.py" "${root}"
+              "${CMAKE_BINARY_DIR}/groups/${folder}" ${together}
+      OUTPUT_VARIABLE together COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  set(${variable} ${alone} ${together} PARENT_SCOPE)
+endfunction()
+
 # tilewright_add_library(FOLDER USES...) makes the static library tw_FOLDER of the *.cpp in
 # cpp/FOLDER and the folders in it, which may use the libraries named after it. A folder without sources yet is an interface.
 function(tilewright_add_library folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
   if(sources)
+    tilewright_grouped(sources "${CMAKE_CURRENT_SOURCE_DIR}" ${folder})
     add_library(tw_${folder} STATIC ${sources})
     target_link_libraries(tw_${folder} PUBLIC tilewright_flags ${ARGN})
   else()
@@ -36,6 +63,7 @@ function(tilewright_add_test folder)
   if(NOT sources)
     return()
   endif()
+  tilewright_grouped(sources "${CMAKE_CURRENT_SOURCE_DIR}" tests/${folder})
   add_executable(tw_test_${folder} ${sources})
   target_include_directories(tw_test_${folder} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
   target_link_libraries(tw_test_${folder} PRIVATE tw_${folder} GTest::gmock GTest::gtest_main)

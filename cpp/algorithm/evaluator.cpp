@@ -4,6 +4,7 @@
 #include "algorithm/evaluator_domain.h"
 #include "algorithm/evaluator_program.h"
 #include "algorithm/expression_depth.h"
+#include "polyhedral/counted.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
@@ -145,8 +146,8 @@ private:
                          const std::string &role) {
     if (view.extents.size() != computation.rank() || view.strides.size() != computation.rank()) {
       throw Error(ErrorKind::Argument, role + " '" + computation.name + "' has " +
-                                           std::to_string(computation.rank()) +
-                                           " dimensions, but the array given has " +
+                                           counted(computation.rank(), "dimension") +
+                                           ", but the array given has " +
                                            std::to_string(view.extents.size()));
     }
   }

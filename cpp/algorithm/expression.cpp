@@ -3,6 +3,7 @@
 #include "algorithm/expression_depth.h"
 #include "algorithm/expression_nodes.h"
 #include "algorithm/function.h"
+#include "polyhedral/counted.h"
 
 #include <cmath>
 #include <utility>
@@ -23,10 +24,6 @@ Expr node_of(ExprKind kind, ScalarType type, std::vector<ExprPtr> operands, Op o
 }
 
 void refuse(const std::string &message) { throw Error(ErrorKind::Type, message); }
-
-std::string counted(size_t count, const std::string &noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 void require(const ExprPtr &expr, const std::string &what) {
   if (!expr) {

@@ -14,8 +14,6 @@ ExprPtr make(Expr node);
 Expr node_of(ExprKind kind, ScalarType type, std::vector<ExprPtr> operands = {}, Op op = Op::None);
 
 [[noreturn]] void refuse(const std::string &message);
-/// "1 argument", "2 arguments"
-std::string counted(size_t count, const std::string &noun);
 std::string quoted(Op op);
 void require(const ExprPtr &expr, const std::string &what);
 void require_operand(const Operand &operand, const std::string &what);

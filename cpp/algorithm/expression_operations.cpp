@@ -3,6 +3,7 @@
 #include "algorithm/compositions.h"
 #include "algorithm/expression.h"
 #include "algorithm/expression_nodes.h"
+#include "polyhedral/counted.h"
 
 #include <utility>
 
@@ -223,7 +224,7 @@ ExprPtr call_of_two(Op op, const Operand &first, const Operand &second) {
 ExprPtr call(Op op, std::vector<Operand> arguments) {
   const Operation &row = operation(op);
   if (row.form == OperationForm::Reduce || row.form == OperationForm::Fold || op == Op::None) {
-    refuse(quoted(op) + " is not a function of " + std::to_string(arguments.size()) + " arguments");
+    refuse(quoted(op) + " is not a function of " + counted(arguments.size(), "argument"));
   }
   require_count(op, arguments.size());
   for (const Operand &argument : arguments) {

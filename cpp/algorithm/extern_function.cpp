@@ -5,6 +5,7 @@
 #include "algorithm/expression_depth.h"
 #include "algorithm/expression_nodes.h"
 #include "algorithm/function.h"
+#include "polyhedral/counted.h"
 
 #include <map>
 

@@ -6,6 +6,7 @@
 #include "algorithm/function_extents.h"
 #include "algorithm/small_quotients.h"
 #include "algorithm/views.h"
+#include "polyhedral/counted.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/set.h>
@@ -120,8 +121,8 @@ void finish(Computation &computation, const std::vector<Range> &ranges, bool is_
                 "the array of a given shape begins at 0 (shape= may be left out)");
   if (extents.size() != computation.rank()) {
     throw Error(ErrorKind::Declaration,
-                computation.name + " has " + std::to_string(computation.rank()) +
-                    " dimensions, but " + std::to_string(extents.size()) + " extents were given",
+                computation.name + " has " + counted(computation.rank(), "dimension") + ", but " +
+                    std::to_string(extents.size()) + " extents were given",
                 where);
   }
   check_shape(computation.name, extents, where);
@@ -379,7 +380,7 @@ void define_piece_isl(const ComputationPtr &computation, const std::string &isl_
   if (tuple == nullptr || computation->name != tuple || rank != computation->rank()) {
     throw Error(ErrorKind::Declaration,
                 "a piece of " + computation->name + " must be a set of " + computation->name +
-                    " with " + std::to_string(computation->rank()) + " dimensions, got \"" +
+                    " with " + counted(computation->rank(), "dimension") + ", got \"" +
                     isl_set_text + "\"",
                 where);
   }

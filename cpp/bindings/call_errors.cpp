@@ -3,6 +3,7 @@
 #include "algorithm/block.h"
 #include "bindings/bind_errors.h"
 #include "bindings/watched_sites.h"
+#include "polyhedral/counted.h"
 #include "polyhedral/isl.h"
 
 #include <algorithm>
@@ -10,14 +11,6 @@
 namespace tilewright {
 
 namespace py = pybind11;
-
-namespace {
-
-std::string counted(std::int64_t count, const std::string &noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-} // namespace
 
 std::string printable_text(const py::handle &object) {
   const auto text = py::reinterpret_steal<py::object>(PyObject_Str(object.ptr()));
@@ -112,9 +105,8 @@ void CallExplainer::too_many(size_t given) const {
     names.push_back(function_.arguments_[i].name);
   }
   throw_argument_error(ArgumentProblem::Type,
-                       function_.function().name + "() takes " +
-                           counted(static_cast<std::int64_t>(names.size()), "array") + " (" +
-                           names_text(names) + "), " + std::to_string(given) +
+                       function_.function().name + "() takes " + counted(names.size(), "array") +
+                           " (" + names_text(names) + "), " + std::to_string(given) +
                            " were given; outputs go to out=: " + signature());
 }
 
@@ -129,9 +121,8 @@ void CallExplainer::missing(const BoundCall &call) const {
   }
   throw_argument_error(ArgumentProblem::Type,
                        function_.function().name + "() is missing " +
-                           counted(static_cast<std::int64_t>(absent.size()), "argument") + ": " +
-                           names_text(absent) + " (it takes " + names_text(names) +
-                           "): " + signature() +
+                           counted(absent.size(), "argument") + ": " + names_text(absent) +
+                           " (it takes " + names_text(names) + "): " + signature() +
                            (std::count(absent.begin(), absent.end(), "out") > 0
                                 ? "; out= is for the outputs, so the input out goes by its position"
                                 : ""));
@@ -265,12 +256,10 @@ void CallExplainer::bad_array(size_t argument, PyObject *value) const {
                                       (type == "bfloat16" ? "ml_dtypes." : "np.") + type + ")"));
   }
   if (static_cast<size_t>(fields.nd) != expected.extents.size()) {
-    throw_argument_error(
-        ArgumentProblem::Value,
-        start + "expected " +
-            counted(static_cast<std::int64_t>(expected.extents.size()), "dimension") + " " +
-            shape_of(argument) + ", got " + std::to_string(fields.nd) + " (shape " +
-            shape_text(value) + ")");
+    throw_argument_error(ArgumentProblem::Value,
+                         start + "expected " + counted(expected.extents.size(), "dimension") + " " +
+                             shape_of(argument) + ", got " + std::to_string(fields.nd) +
+                             " (shape " + shape_text(value) + ")");
   }
   if (expected.is_output && !is_writeable(value)) {
     throw_argument_error(ArgumentProblem::Value, start + "the array is read-only");

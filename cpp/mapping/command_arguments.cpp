@@ -1,6 +1,7 @@
 #include "mapping/command_arguments.h"
 
 #include "mapping/number_limits.h"
+#include "polyhedral/counted.h"
 #include "polyhedral/set_text.h"
 
 #include <algorithm>
@@ -94,8 +95,7 @@ void require_no_other_tag(const LoopDimension &loop, Tag tag, const Command &com
 
 void CommandArguments::expect_between(size_t least, size_t most, const char *signature) const {
   if (size() < least || size() > most) {
-    refuse(command_,
-           "expected " + std::string(signature) + ", got " + std::to_string(size()) + " arguments");
+    refuse(command_, "expected " + std::string(signature) + ", got " + counted(size(), "argument"));
   }
 }
 

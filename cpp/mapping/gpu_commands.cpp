@@ -3,6 +3,7 @@
 // and whether its loops stand where they may, is decided in analysis/gpu_kernels.h.
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "polyhedral/counted.h"
 
 #include <algorithm>
 
@@ -44,7 +45,7 @@ void tag_axes(MappingState &state, const Command &command, const std::vector<std
               Tag tag) {
   if (loops.empty() || loops.size() > max_axes) {
     refuse(command, "a grid and a block have at most three dimensions, got " +
-                        std::to_string(loops.size()) + " loops");
+                        counted(loops.size(), "loop"));
   }
   TimeSpaceMap &map = state.time_space.at(command.computation);
   std::vector<size_t> positions;
@@ -179,7 +180,7 @@ void gpu_command(MappingState &state, const Command &command) {
   if (count == 0 || count > max_axes) {
     refuse(command, "expected gpu(i), gpu(i, j) or gpu(i, j, k), an element for each thread, or "
                     "gpu(i0, j0, i1, j1), blocks and then threads; got " +
-                        std::to_string(count) + " loops");
+                        counted(count, "loop"));
   }
   const std::int64_t *sizes = default_tiles[count - 1];
   tag_tiles(state, command, tiled(state, command, loops, {sizes, sizes + count}, {}));

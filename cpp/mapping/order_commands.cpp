@@ -2,6 +2,7 @@
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
 #include "mapping/joined_dimensions.h"
+#include "polyhedral/counted.h"
 
 #include <algorithm>
 
@@ -51,7 +52,7 @@ void place(MappingState &state, const Command &command, const std::string &compu
   const int shared = shared_with(state, command, other, level);
   const size_t own = state.time_space.at(computation).dimensions.size();
   if (static_cast<size_t>(shared) > own) {
-    refuse(command, computation + " has " + std::to_string(own) + " loops and cannot share the " +
+    refuse(command, computation + " has " + counted(own, "loop") + " and cannot share the " +
                         std::to_string(shared) + " outermost loops of " + other);
   }
   if (depends_on(state, other, computation)) {
@@ -146,8 +147,7 @@ void store_at_command(MappingState &state, const Command &command) {
   const int levels = shared_with(state, command, reader, arguments.name(1, "a loop of the reader"));
   if (levels > placement->shared) {
     refuse(command, "the buffer would live inside a loop in which " + name + " is not computed; " +
-                        name + " shares " + std::to_string(placement->shared) + " loops with " +
-                        reader);
+                        name + " shares " + counted(placement->shared, "loop") + " with " + reader);
   }
   const std::string memory = memory_argument(arguments, command, 2);
   const std::int64_t pad = arguments.size() > 3 ? arguments.integer(3, "the padding", 0) : 0;

@@ -5,6 +5,7 @@
 #include "mapping/number_limits.h"
 #include "mapping/packed_storage.h"
 #include "mapping/program_builder.h"
+#include "polyhedral/counted.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/aff.h>
@@ -144,10 +145,9 @@ void ProgramBuilder::share(const Computation &computation, const Storage &storag
   if (buffer.type != computation.type || buffer.extents.size() != storage.extents.size()) {
     throw Error(ErrorKind::Schedule,
                 computation.name + " (" + type_name(computation.type) + ", " +
-                    std::to_string(storage.extents.size()) +
-                    " dimensions) cannot be stored in buffer '" + buffer.name + "' of " +
-                    type_name(buffer.type) + " with " + std::to_string(buffer.extents.size()) +
-                    " dimensions",
+                    counted(storage.extents.size(), "dimension") +
+                    ") cannot be stored in buffer '" + buffer.name + "' of " +
+                    type_name(buffer.type) + " with " + counted(buffer.extents.size(), "dimension"),
                 computation.where);
   }
   if (buffer.kind == BufferKind::Output) {

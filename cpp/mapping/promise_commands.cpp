@@ -4,6 +4,7 @@
 #include "algorithm/reductions.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "polyhedral/counted.h"
 #include "polyhedral/set_text.h"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ void assume_command(MappingState &state, const Command &command) {
   if (checked(values.domain_tuple_dim(), "assume") != (*found)->rank() ||
       checked(values.range_tuple_dim(), "assume") != 1) {
     refuse(command, "the relation must map an element of " + array + " (" +
-                        std::to_string((*found)->rank()) + " subscripts) to one value");
+                        counted((*found)->rank(), "subscript") + ") to one value");
   }
   const Computation &reader = **state.function->find(command.computation);
   const bool used =

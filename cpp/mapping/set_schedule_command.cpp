@@ -7,6 +7,7 @@
 #include "mapping/copies.h"
 #include "mapping/number_limits.h"
 #include "mapping/written_times.h"
+#include "polyhedral/counted.h"
 #include "polyhedral/set_text.h"
 
 #include <isl/aff.h>
@@ -178,10 +179,6 @@ std::string mapped_at(const std::string &text, size_t at) {
 
 std::string in_front(const std::string &place) { return place.empty() ? "" : place + ": "; }
 
-std::string dimensions_text(unsigned count) {
-  return std::to_string(count) + (count == 1 ? " dimension" : " dimensions");
-}
-
 /// The maps of a text, each for one computation of the function.
 std::map<std::string, isl::map>
 maps_by_computation(const MappingState &state, const Command &command, const std::string &text) {
@@ -239,8 +236,8 @@ void require_one_space(const MappingState &state, const Command &command, const 
   for (const auto &[name, map] : maps) {
     if (dimensions(map) != dimensions(first_map)) {
       refuse(command, in_front(place_of_word(text, name)) + "the times of " + name + " have " +
-                          dimensions_text(dimensions(map)) + " and those of " + first + " " +
-                          dimensions_text(dimensions(first_map)) +
+                          counted(dimensions(map), "dimension") + " and those of " + first + " " +
+                          counted(dimensions(first_map), "dimension") +
                           "; fill the shorter ones up with 0, so that all are in one space");
     }
   }

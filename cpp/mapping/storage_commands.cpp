@@ -6,6 +6,7 @@
 #include "mapping/command_handlers.h"
 #include "mapping/number_limits.h"
 #include "mapping/packed_storage.h"
+#include "polyhedral/counted.h"
 #include "polyhedral/set_text.h"
 
 #include <algorithm>
@@ -143,8 +144,9 @@ void require_same_array(const MappingState &state, const Command &command,
                         type_name(input.type));
   }
   if (rank != input.rank()) {
-    refuse(command, "the input " + shape_text(input) + " has " + std::to_string(input.rank()) +
-                        " dimensions, and " + std::to_string(rank) + " subscripts were given");
+    refuse(command, "the input " + shape_text(input) + " has " +
+                        counted(input.rank(), "dimension") + ", and " + counted(rank, "subscript") +
+                        (rank == 1 ? " was given" : " were given"));
   }
   if (!is_output(state, computation.name)) {
     return;
@@ -223,7 +225,7 @@ void lay_out(const MappingState &state, const Command &command, const Computatio
   const auto rank = checked(image.tuple_dim(), "store_in");
   const bool sized = !sizes.empty();
   if (sized && sizes.size() != rank) {
-    refuse(command, "the buffer has " + std::to_string(rank) + " dimensions but " +
+    refuse(command, "the buffer has " + counted(rank, "dimension") + " but " +
                         std::to_string(sizes.size()) + " sizes were given");
   }
   IterationSpace elements{storage.buffer, {}};

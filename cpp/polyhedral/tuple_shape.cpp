@@ -1,5 +1,6 @@
 #include "polyhedral/tuple_shape.h"
 
+#include "polyhedral/counted.h"
 #include "polyhedral/isl.h"
 
 #include <isl/space.h>
@@ -36,8 +37,7 @@ std::string extent_text(const TupleShape &shape) {
   if (!shape.nested.empty()) {
     return "the form " + shape.text();
   }
-  const size_t count = shape.dimensions.size();
-  return std::to_string(count) + (count == 1 ? " dimension" : " dimensions");
+  return counted(shape.dimensions.size(), "dimension");
 }
 
 } // namespace

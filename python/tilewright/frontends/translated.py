@@ -11,6 +11,7 @@ import tilewright as tw
 
 from .. import _core
 from ..base.display import Text
+from ..base.plurals import counted
 from ..schedule.automatic import automatic_target
 from . import in_place, tree
 from .interpreter import most_iterations
@@ -175,7 +176,7 @@ class TranslatedFunction:
         """What the function is called with."""
         if len(arguments) > len(self.arguments):
             raise tw.ArgumentTypeError(
-                f"{self.name}() takes {len(self.arguments)} arguments "
+                f"{self.name}() takes {counted(len(self.arguments), 'argument')} "
                 f"({', '.join(self.arguments)}), {len(arguments)} were given"
             )
         if not arguments and keywords.keys() == self._all:  # as doors call it

@@ -15,6 +15,7 @@ import numpy as np
 from .. import _core
 from ..base.checks import DECLARATION, a_boolean, made_by
 from ..base.errors import ArgumentError, ArgumentTypeError, DeclarationError, DeclarationTypeError
+from ..base.plurals import counted
 from ..language.inputs import StructInput
 from ..language.names import check_identifier
 from ..language.records import Slot
@@ -76,7 +77,9 @@ def struct(name: str, /, *, align: bool = True, **fields: Computation) -> Struct
         if len(each.shape) != len(next(iter(fields.values())).shape):
             raise DeclarationError(
                 f"the fields of {name} differ in shape: "
-                + ", ".join(f"{key} has {value.ndim} dimensions" for key, value in fields.items())
+                + ", ".join(
+                    f"{key} has {counted(value.ndim, 'dimension')}" for key, value in fields.items()
+                )
             )
     return StructOutput(name, fields, align)
 

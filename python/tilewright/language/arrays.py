@@ -9,6 +9,7 @@ from typing import ClassVar
 from .. import _core
 from ..base.checks import described, made_by
 from ..base.errors import DeclarationError, DeclarationTypeError
+from ..base.plurals import counted
 from ..base.source import caller_location
 from ..sets.values import Set
 from .expressions import DType, Expression, ExpressionLike, Operand, as_dtype, operand
@@ -189,7 +190,7 @@ class Parts:
         given = subscripts if isinstance(subscripts, tuple) else (subscripts,)
         if len(given) != array.ndim:
             raise DeclarationError(
-                f"a part of {array.name} takes {array.ndim} subscripts, not {len(given)}: a number or "
+                f"a part of {array.name} takes {counted(array.ndim, 'subscript')}, not {len(given)}: a number or "
                 f"a slice for each dimension, {array.name}.part[{', '.join(':' * array.ndim) or '()'}]"
             )
         return Part(array, tuple(self._subscript(one, d) for d, one in enumerate(given)))

@@ -16,6 +16,7 @@ import numpy as np
 from .. import _core
 from ..base.checks import described
 from ..base.errors import DeclarationError, DeclarationTypeError
+from ..base.plurals import counted
 from .arrays import Array, Part, whole
 from .expressions import Expression, as_dtype, as_expression, operand
 from .externs import _NUMBERS, _address, _checked, _from_ctype
@@ -281,7 +282,7 @@ def _target(
         )
     if len(types) != len(passed):
         raise DeclarationError(
-            f"{name} takes {len(types)} arguments by its argtypes, and is given {len(passed)}: "
+            f"{name} takes {counted(len(types), 'argument')} by its argtypes, and is given {len(passed)}: "
             f"{', '.join(one.shown for one in passed)}; arguments= says which, and in which order"
         )
     if native.restype not in (None, ctypes.c_int):

@@ -50,6 +50,10 @@ class Scans(CommandReceiver):
                 for i1 in range(1, 4096):
                     X[4096 * i0 + i1] = X[4096 * i0 + i1 - 1] + A[4096 * i0 + i1]
 
+        A recurrence that this one reads in the same iteration, and that is linear in the same semiring,
+        becomes part of it, where that changes no result or `reassociate` allows it: one scan of two
+        values in place of two scans.
+
         The three phases take groups of some hundred thousand iterations in turn, so that what the
         first phase has read is still in the cache when the last one reads it again. Of a small block, as
         each step waits for the one before it, a thread takes four blocks beside each other (the loop

@@ -27,6 +27,7 @@ from ..base.errors import (
     DeclarationTypeError,
     ExportError,
 )
+from ..base.plurals import counted
 from ..language.expressions import as_dtype
 from ..schedule.computations import Computation
 from ..sets.values import Map
@@ -401,7 +402,7 @@ class StreamFunction:
             )
         if given.ndim != handle.rank:
             raise ArgumentError(
-                f"{handle.name} must have {handle.rank} dimensions, got {given.ndim}"
+                f"{handle.name} must have {counted(handle.rank, 'dimension')}, got {given.ndim}"
             )
         for extent, expression in zip(given.shape, handle.extents, strict=True):
             if expression.kind == "parameter":

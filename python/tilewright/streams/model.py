@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from .. import _core
 from ..base.checks import DECLARATION, a_list, an_integer
 from ..base.errors import DeclarationError
+from ..base.plurals import counted
 from ..sets.values import Map, Set
 from .periodic import UnboundedProgram
 from .timing import Streamed, Timing
@@ -109,7 +110,7 @@ def tiled_by(schedule: Map, tiles: Sequence[int], wavefront: bool = False) -> Ma
     ((_, _, (_, (_, dimensions, _))), *_) = schedule._shapes()
     if len(sizes) > len(dimensions):
         raise DeclarationError(
-            f"the schedule has {len(dimensions)} dimensions, and {len(sizes)} sizes of tiles are given"
+            f"the schedule has {counted(len(dimensions), 'dimension')}, and {len(sizes)} sizes of tiles are given"
         )
     names = names_of(len(dimensions), "t")
     front = [f"floor({name} / {size})" for name, size in zip(names, sizes, strict=False) if size]

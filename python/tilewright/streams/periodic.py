@@ -20,6 +20,7 @@ from itertools import product
 
 from ..base.checks import DECLARATION, a_list, a_string, an_integer, described
 from ..base.errors import DeclarationError, DeclarationTypeError
+from ..base.plurals import counted
 from ..sets.values import Map, Set
 from .admissible import AdmissibleProgram, flat_product, parts_of, ratio_of, unnamed
 from .storage import StorageSize, storage_sizes
@@ -134,7 +135,7 @@ class UnboundedProgram(AdmissibleProgram):
             among = an_integer(dimensions, "the number of dimensions", DECLARATION, minimum=1)
             if among > self.dimensions:
                 raise DeclarationError(
-                    f"the schedule has {self.dimensions} dimensions, got dimensions={among}"
+                    f"the schedule has {counted(self.dimensions, 'dimension')}, got dimensions={among}"
                 )
         if direction is None:
             chosen = self._direction(ray, among)
@@ -284,7 +285,7 @@ class UnboundedProgram(AdmissibleProgram):
             )
         if len(tiling.direction) != self.dimensions:
             raise DeclarationError(
-                f"the tiling is one of {len(tiling.direction)} dimensions, the schedule has "
+                f"the tiling is one of {counted(len(tiling.direction), 'dimension')}, the schedule has "
                 f"{self.dimensions}"
             )
 
@@ -352,7 +353,7 @@ class UnboundedProgram(AdmissibleProgram):
         ]
         if any(one >= self.dimensions for one in unordered):
             raise DeclarationError(
-                f"the schedule has {self.dimensions} dimensions, got the parallel ones {unordered}"
+                f"the schedule has {counted(self.dimensions, 'dimension')}, got the parallel ones {unordered}"
             )
         times = self.schedule.then(tiling.prefix)
         sizes = storage_sizes(times, self.writes, self.reads, [one + 1 for one in unordered])

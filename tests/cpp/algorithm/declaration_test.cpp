@@ -148,7 +148,7 @@ TEST(Declaration, GivenExtentsMustHoldTheDomain) {
   EXPECT_EQ(extents_text(declare_computation("C", {range("i", n())}, nullptr, Float32,
                                              {plus(n(), 5)}, line(4))),
             "N + 5");
-  refused(ErrorKind::Declaration, {"1 dimensions", "2 extents"}, [] {
+  refused(ErrorKind::Declaration, {"1 dimension,", "2 extents"}, [] {
     declare_computation("C", {range("i", n())}, nullptr, Float32, {n(), n()}, line(4));
   });
 }

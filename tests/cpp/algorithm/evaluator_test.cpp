@@ -340,7 +340,7 @@ TEST(Evaluator, WrongCallsAreRefused) {
               HasSubstr("input 'A'"));
   EXPECT_THAT(
       message({{"N", 4}}, {{"A", view(a, {2, 2})}}, {{"C", view(c, {4})}}, ErrorKind::Argument),
-      HasSubstr("'A' has 1 dimensions, but the array given has 2"));
+      HasSubstr("'A' has 1 dimension, but the array given has 2"));
   EXPECT_THAT(message({{"N", 4}}, {{"A", good}}, {{"X", view(c, {4})}}, ErrorKind::Argument),
               HasSubstr("'X'"));
   EXPECT_THAT(message({{"N", 4}}, {{"A", good}}, {{"C", view(c, {3})}}, ErrorKind::Index),

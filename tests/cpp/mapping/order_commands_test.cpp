@@ -102,7 +102,7 @@ TEST(After, RefusesToShareMoreLoopsThanThereAre) {
                         access(b, {at("i"), constant(std::int64_t{0}, Int64)}));
   const Mapping mapping(function({d}));
   EXPECT_THAT(refusal(mapping, command("D", "after", {"B", "j"})),
-              HasSubstr("D has 1 loops and cannot share the 2 outermost loops of B"));
+              HasSubstr("D has 1 loop and cannot share the 2 outermost loops of B"));
 }
 
 TEST(SetSchedule, ComputationsShareOneTimeSpace) {

@@ -189,7 +189,7 @@ TEST(StoreInAnInput, IsTheBufferOfTheInput) {
   ASSERT_EQ(program.buffers.size(), 2u); // the output keeps its place among the arguments
   EXPECT_EQ(program.buffers[1].kind, BufferKind::Output);
   EXPECT_THAT(refusal(mapping, command("T", "store_in", {"A[i, 0]"})),
-              HasSubstr("has 1 dimensions, and 2 subscripts"));
+              HasSubstr("has 1 dimension, and 2 subscripts"));
   EXPECT_THAT(refusal(mapping, command("T", "store_in", {"A[N - 1 - i]"})),
               HasSubstr("decides where its elements are"));
 }

@@ -73,7 +73,7 @@ TEST(StoreIn, Refuses) {
   EXPECT_THAT(refusal(mapping, command("B", "store_in", {"[i, j]"})),
               HasSubstr("the buffer needs a name"));
   EXPECT_THAT(refusal(mapping, command("B", "store_in", {"A[i]"})),
-              HasSubstr("has 2 dimensions, and 1 subscripts were given"));
+              HasSubstr("has 2 dimensions, and 1 subscript was given"));
   EXPECT_THAT(refusal(mapping, command("C", "store_in", {"row[j]"})),
               HasSubstr("C is an output, and two of its elements would share one place"));
   EXPECT_THAT(

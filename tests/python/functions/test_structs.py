@@ -212,7 +212,7 @@ def test_errors_of_declarations():
         tw.struct("Q", x=p.x)
     x = tw.computation("X", {i: N}, p.x[i])
     z = tw.computation("Z", {i: N, j: M}, p.x[i])
-    with pytest.raises(tw.DeclarationError, match="x has 1 dimensions, z has 2 dimensions"):
+    with pytest.raises(tw.DeclarationError, match="x has 1 dimension, z has 2 dimensions"):
         tw.struct("Q", x=x, z=z)
     with pytest.raises(tw.DeclarationError, match="two arrays named P"):
         tw.function("f", outputs=[tw.struct("P", x=x)])

@@ -69,7 +69,7 @@ def test_set_access_that_makes_no_sense():
         ("{ B[i] -> b[i] }", r"must start from B\[i,j\]"),
         ("{ C[i,j] -> b[i, j] }", r"must start from B\[i,j\]"),
         ("{ B[i,j] -> [i, j] }", "the buffer needs a name"),
-        ("{ B[i,j] -> A[i] }", "2 dimensions, and 1 subscripts were given"),
+        ("{ B[i,j] -> A[i] }", "2 dimensions, and 1 subscript was given"),
         ("{ B[i,j] -> b[i, k] }", "several elements|isl cannot read"),
     ]
     for text, message in cases:

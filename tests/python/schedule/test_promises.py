@@ -131,7 +131,7 @@ def test_assume_is_printed_compared_and_replayed():
         (lambda idx: tw.cast(idx[i], tw.int8) < i, "int8.idx.i.. is not affine"),
         (lambda idx: "nonsense", "is not a relation"),
         (lambda idx: "{ Q[i] -> [v] : v < 3 }", "no input or computation named 'Q'"),
-        (lambda idx: "{ idx[i,j] -> [v] : v < 3 }", "1 subscripts"),
+        (lambda idx: "{ idx[i,j] -> [v] : v < 3 }", r"\(1 subscript\)"),
         (lambda idx: "{ A[i] -> [v] : v < 3 }", "uses no value of A as a subscript"),
         (lambda idx: 7, "takes a comparison"),
     ],

@@ -193,7 +193,7 @@ def test_whole_arrays() -> None:
         ({"zi": zf, "h": TAPS}, ValueError, "zi has them already"),
         ({"h": "abc"}, TypeError, "h must hold float64"),
         ({"h": [[1.0], [2.0, 3.0]]}, TypeError, "h must be an array"),
-        ({"h": TAPS[None]}, ValueError, "h must have 1 dimensions, got 2"),
+        ({"h": TAPS[None]}, ValueError, "h must have 1 dimension, got 2"),
         ({"h": TAPS, "R": 4}, ValueError, "R is 3, and 4 by R="),
         ({"h": TAPS, "R": True}, TypeError, "R must be an integer, got True"),
         ({"h": TAPS, "R": -3}, ValueError, "R must be at least 0, got -3"),

@@ -12,8 +12,9 @@ from functools import reduce as fold
 
 import tilewright as tw
 
+from ...base.plurals import counted
 from .domains import AffineFunction, Domain
-from .errors import complaint, counted, source_of
+from .errors import complaint, source_of
 from .tree import (
     Binary,
     Call,

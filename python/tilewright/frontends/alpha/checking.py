@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import tilewright as tw
 
+from ...base.plurals import counted
 from .attributes import Attributes, attributes_of, edges_of, expression_domain
 from .conversions import type_of
 from .domains import Domain, canonical, fresh_names
-from .errors import complaint, counted, source_of
+from .errors import complaint, source_of
 from .linear import Floor, Linear
 from .presburger import Constraint
 from .tree import (

@@ -13,14 +13,7 @@ import tilewright as tw
 from .domains import Domain, witness_text
 from .tree import Position, System
 
-__all__ = ["Source", "complaint", "counted", "source_of"]
-
-_PLURALS = {"index": "indices"}
-
-
-def counted(number: int, one: str) -> str:
-    """``1 index``, ``2 indices``: a number of what has a name in the singular."""
-    return f"{number} {one}" if number == 1 else f"{number} {_PLURALS.get(one, f'{one}s')}"
+__all__ = ["Source", "complaint", "source_of"]
 
 
 class Source(NamedTuple):

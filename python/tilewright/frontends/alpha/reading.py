@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import tilewright as tw
 
 from ...base.checks import described
+from ...base.plurals import counted
 from .advice import advice_on
 from .domains import AffineFunction, Domain
-from .errors import Source, complaint, counted
+from .errors import Source, complaint
 from .linear import Floor, Linear
 from .presburger import Constraint, relation_of
 from .tree import (
@@ -323,7 +324,8 @@ class _Reader:
             one = self.polyhedron(_tree(each), context)
             if result is not None and result.arity != one.arity:
                 self.fail(
-                    each, f"the parts of a union have {result.arity} and {one.arity} dimensions"
+                    each,
+                    f"the parts of a union have {result.arity} and {counted(one.arity, 'dimension')}",
                 )
             result = one if result is None else result | one
         assert result is not None

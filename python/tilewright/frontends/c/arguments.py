@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ...base.errors import ArgumentError, ArgumentOverflowError, ArgumentTypeError
+from ...base.plurals import counted
 from .. import known_calls, tree
 from ..translated import TranslatedFunction
 from .c_types import Structure
@@ -115,7 +116,7 @@ def _by_name(
     names = [each.name for each in arguments]
     if len(given) > len(names):
         raise ArgumentTypeError(
-            f"{function} takes {len(names)} arguments ({', '.join(names)}), not {len(given)}"
+            f"{function} takes {counted(len(names), 'argument')} ({', '.join(names)}), not {len(given)}"
         )
     values = dict(zip(names, given, strict=False))
     for name, value in named.items():
@@ -177,8 +178,8 @@ def _array(function: str, argument: Argument, value: Any, bound: dict[str, Any])
                 rest = [evaluated(each, bound) for each in argument.extents[1:]]
                 if min(rest, default=1) <= 0 or value.size % rows:
                     raise ArgumentError(
-                        f"{function}: {argument.name} has rows of {rows} elements in C, and this "
-                        f"array has {value.size} elements"
+                        f"{function}: {argument.name} has rows of {counted(rows, 'element')} in C, and this "
+                        f"array has {counted(value.size, 'element')}"
                     )
                 rows_of: np.ndarray = value.reshape(-1, *rest)
                 value = rows_of

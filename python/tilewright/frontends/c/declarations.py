@@ -7,6 +7,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from ...base.plurals import counted
 from ..polynomials import polynomial, quotient, tree_of
 from ..tree import (
     Expression,
@@ -365,7 +366,7 @@ class Declarations(Loops):
         name = call.name.name
         arguments = call.args.exprs if call.args is not None else []
         if len(arguments) != {"malloc": 1}.get(name, 2):
-            refuse(here, f"{name} is called with {len(arguments)} arguments")
+            refuse(here, f"{name} is called with {counted(len(arguments), 'argument')}")
         if isinstance(target, ArrayOf) and self._is_one(target, name, arguments, here):
             storage = Storage(pointer.name, target, pointer.location)
             place = Place(self.root_of(storage), (), (), target)

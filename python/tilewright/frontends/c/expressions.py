@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from pycparser import c_ast
 
+from ...base.plurals import counted
 from ...language.externs import Extern
 from ..tree import Call, Expression, If, Literal, Operation
 from . import constants
@@ -479,7 +480,10 @@ class Expressions(Places):
     def _extern_call(self, function: Extern, arguments: list[Value], here: Any) -> Value:
         name = function.name
         if len(arguments) != len(function.arguments):
-            refuse(here, f"{name} has {len(function.arguments)} arguments, not {len(arguments)}")
+            refuse(
+                here,
+                f"{name} has {counted(len(function.arguments), 'argument')}, not {len(arguments)}",
+            )
         operands = tuple(
             converted(value, Number(np.dtype(wanted)), here).tree
             for value, wanted in zip(arguments, function.arguments, strict=True)

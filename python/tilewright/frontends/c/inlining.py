@@ -9,6 +9,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from ...base.plurals import counted
 from .c_types import ArrayOf, Number, Pointer, Structure, Void
 from .jumps import without_gotos, without_returns
 from .opaque_calls import OpaqueCalls
@@ -41,7 +42,10 @@ class Inlining(OpaqueCalls):
         given = node.args.exprs if node.args is not None else []
         formals = parameters_of(callee)
         if len(given) != len(formals):
-            refuse(here, f"{name} has {len(formals)} arguments, and is called with {len(given)}")
+            refuse(
+                here,
+                f"{name} has {counted(len(formals), 'argument')}, and is called with {len(given)}",
+            )
         outer = self.scope
         arguments = [self.operand(each) for each in given]
         scope = Scope(self.file_scope())

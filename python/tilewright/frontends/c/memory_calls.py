@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ...base.plurals import counted
 from ..tree import Expression, For, Literal, Location, Variable, plain
 from .c_types import LONG, ArrayOf, Number, Structure, Void, is_integer
 from .declarations import Declarations
@@ -26,7 +27,7 @@ class MemoryCalls(Declarations):
         here = self.place(node)
         given = node.args.exprs if node.args is not None else []
         if len(given) != _ARGUMENTS[name]:
-            refuse(here, f"{name} has {_ARGUMENTS[name]} arguments, not {len(given)}")
+            refuse(here, f"{name} has {counted(_ARGUMENTS[name], 'argument')}, not {len(given)}")
         if name == "memset":
             self._fill(node, given, here)
         else:

@@ -14,6 +14,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from ...base.plurals import counted
 from ...language.externs import Extern, extern
 from ..tree import Block, Expression, Literal, Location, Variable
 from .c_types import LONG, ArrayOf, CType, Number, Pointer, Structure, Void
@@ -130,7 +131,10 @@ class OpaqueCalls(Summaries):
             refuse(here, f"{name} takes any number of arguments, which has no translation")
         given = node.args.exprs if node.args is not None else []
         if len(given) != len(formals):
-            refuse(here, f"{name} has {len(formals)} arguments, and is called with {len(given)}")
+            refuse(
+                here,
+                f"{name} has {counted(len(formals), 'argument')}, and is called with {len(given)}",
+            )
         operands = [self.operand(each) for each in given]
         scope = Scope(self._outermost())
         values: dict[int, Value] = {}

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ...base.plurals import counted
 from ..affine import affine_of, itself
 from ..refusals import refuse
 from ..tree import (
@@ -383,7 +384,7 @@ class Context:
             case Scalar():
                 return str(value.kind)
             case ArrayValue():
-                return f"an array of {value.dtype} with {len(value.shape)} dimensions"
+                return f"an array of {value.dtype} with {counted(len(value.shape), 'dimension')}"
             case TupleValue() | Record():
                 return f"a {value.form.made_of.__name__}"
             case Chosen():

@@ -16,6 +16,7 @@ import numpy as np
 
 from tilewright.language import elementary
 
+from ...base.plurals import counted
 from ..tree import Convert, Expression, Literal, Operation, Variable
 from .calls import Calls
 from .indices import add, constant_of, is_pure, linear, literal, simplified, subtract
@@ -146,7 +147,8 @@ class Library(Calls):
         wanted = names.split()
         if len(arguments) > len(wanted):
             self.refuse(
-                node, f"{len(arguments)} arguments; at most {', '.join(wanted)} are known here"
+                node,
+                f"{counted(len(arguments), 'argument')}; at most {', '.join(wanted)} are known here",
             )
         given = dict(zip(wanted, arguments, strict=False))
         for name, value in keywords.items():
@@ -336,7 +338,8 @@ class Library(Calls):
         counts = {np.clip: 3, np.where: 3, np.copy: 1, np.transpose: 1, np.arange: len(values)}
         if len(values) != counts.get(target, 2):
             self.refuse(
-                node, f"np.{target.__name__} with {len(values)} arguments is not translated"
+                node,
+                f"np.{target.__name__} with {counted(len(values), 'argument')} is not translated",
             )
         return simple[target](*values, node=node)
 
@@ -352,7 +355,7 @@ class Library(Calls):
         if target is np.matmul:
             return self.matmul(values[0], values[1], node)
         if len(values) != target.nin:
-            self.refuse(node, f"np.{target.__name__} takes {target.nin} arguments")
+            self.refuse(node, f"np.{target.__name__} takes {counted(target.nin, 'argument')}")
         if target is np.square:
             return self._strong(self.binary(ast.Mult(), values[0], values[0], node))
         if target in _OPERATORS:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.plurals import counted
 from ..tree import Block, Expression, Literal, Operation, parts_of
 from .indices import add, is_pure, literal, simplified, subtract
 from .kinds import INT64
@@ -243,7 +244,10 @@ class Opaque(Reductions):
         made = []
         for result, shape in zip(results, shapes, strict=True):
             if np.ndim(result) != len(shape):
-                self.refuse(node, f"{name} gives an array of {np.ndim(result)} dimensions for this")
+                self.refuse(
+                    node,
+                    f"{name} gives an array of {counted(np.ndim(result), 'dimension')} for this",
+                )
             made.append(self.new_array(f"{plain}_result", np.asarray(result).dtype, shape, node))
         reads = list(dict.fromkeys(array.base for array in kept))
         places = [reads.index(array.base) for array in kept]

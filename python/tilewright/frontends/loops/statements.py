@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...base.plurals import counted
 from ..refusals import refuse
 from ..tree import (
     Assume,
@@ -198,7 +199,7 @@ class Statements(Masks, LoopStatements):
     def store_tuple(self, target: ast.Tuple | ast.List, value: Value, node: ast.stmt) -> None:
         parts = self.unpacked(value, node, len(target.elts))
         if len(parts) != len(target.elts):
-            self.refuse(node, f"{len(parts)} values for {len(target.elts)} names")
+            self.refuse(node, f"{counted(len(parts), 'value')} for {len(target.elts)} names")
         kept: list[Value] = []
         for part in parts:
             if isinstance(part, Scalar) and len(parts) > 1:
@@ -501,7 +502,9 @@ class Statements(Masks, LoopStatements):
         while len(shape) > len(target.shape) and constant_of(shape[0]) == 1:
             shape = shape[1:]
         if len(shape) > len(target.shape):
-            self.refuse(node, f"{len(shape)} dimensions do not broadcast to {len(target.shape)}")
+            self.refuse(
+                node, f"{counted(len(shape), 'dimension')} do not broadcast to {len(target.shape)}"
+            )
         extra = len(value.shape) - len(shape)
         for wanted, given in zip(reversed(target.shape), reversed(shape), strict=False):
             if constant_of(given) != 1:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...base.plurals import counted
 from ..tree import Expression, Operation, Read, Select
 from .context import Known
 from .data_slices import DataSlices
@@ -221,7 +222,10 @@ class Subscripts(DataSlices):
     ) -> ArrayValue:
         """array[parts], of arrays of integers, as a place to assign to."""
         if len(parts) > len(array.shape):
-            self.refuse(node, f"{len(parts)} subscripts for {len(array.shape)} dimensions")
+            self.refuse(
+                node,
+                f"{counted(len(parts), 'subscript')} for {counted(len(array.shape), 'dimension')}",
+            )
         for part in parts:
             self._require_integers(part, node)
         shape, room = self._together([(axis, part, node) for axis, part in enumerate(parts)], node)
@@ -278,7 +282,10 @@ class Subscripts(DataSlices):
         taken = sum(not _is_ellipsis(item) and not self._is_new_axis(item) for item in items)
         missing = len(array.shape) - taken
         if missing < 0:
-            self.refuse(node, f"{taken} subscripts for an array with {len(array.shape)} dimensions")
+            self.refuse(
+                node,
+                f"{counted(taken, 'subscript')} for an array with {counted(len(array.shape), 'dimension')}",
+            )
         if len(ellipses) > 1:
             self.refuse(node, "more than one ... in a subscript")
         at = ellipses[0] if ellipses else len(items)

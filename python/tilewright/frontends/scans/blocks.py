@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import tilewright as tw
@@ -21,20 +20,11 @@ from ..alpha.layer_one import condition_of, declaration_of, expression_of, isl_d
 from ..alpha.linear import Floor, Linear
 from ..alpha.presburger import Constraint
 from ..alpha.spaces import bounds
-from .recurrences import Combine, Member, Recurrence, State, arrays_of, producers_of, recurrence_of
+from .commands import Commands
+from .recurrences import Combine, Member, Recurrence, State, arrays_of, recurrence_of
 from .summaries import summary_of
 
 __all__ = ["scan_blocks"]
-
-#: So many iterations make a group of blocks: some megabytes, which stay in a cache.
-_GROUP = 1 << 19
-#: Groups of fewer blocks would leave threads without work.
-_LEAST_GROUP = 8
-#: Each step waits for the one before it, so a thread takes so many blocks at once, those of folds in lanes.
-_CHAINS = 4
-_LANES = 8
-#: Groups of fewer blocks are left to the threads one by one.
-_LEAST_CHAINS = 4
 
 
 def scan_blocks(
@@ -70,7 +60,8 @@ def scan_blocks(
         )
     arrays = arrays_of(function)
     computed = {key: each for key, each in arrays.items() if each.pieces}
-    found = recurrence_of(computed, name, combine, of)
+    exact = tw.as_dtype(computed[name].type).dtype.kind not in "fcV" if name in computed else False
+    found = recurrence_of(computed, name, combine, of, together=rounding or exact)
     _require_exact(found, name, rounding)
     longest = max(state.delay for state in found.states)
     if count < 2 * longest:
@@ -164,8 +155,13 @@ class _Rewrite:
             self.new[name] = self.declared(self.arrays[name])
         pairs = [(self.arrays[name], self.new[name]._handle) for name in names]
         self.declare_phases()
+        # A first value that reads another member's reads its first one, which is there before blocks.
+        first = [
+            (old, self.firsts[old.name]._handle) if old.name in self.firsts else (old, made)
+            for old, made in pairs
+        ]
         for made, domain, value in self.later:
-            self.piece(made, domain, value, pairs)
+            self.piece(made, domain, value, first)
         for name in names:
             if name in self.found.members:
                 self.define_member(self.found.members[name], pairs)
@@ -176,7 +172,12 @@ class _Rewrite:
         result = tw.Function(
             self.old.name, outputs, inputs or None, self.context(), self.old.options, None
         )
-        self.schedule(result)
+        commands = Commands(
+            self.old, self.arrays, self.found, self.size, self.block, self.block_names, self.totals,
+            self.reductions, [each.name for each in self.carries.values()],
+            [each.name for each in self.firsts.values()], self.fresh,
+        )  # fmt: skip
+        commands.apply(result)
         return result
 
     def rewired(self) -> list[str]:
@@ -413,184 +414,6 @@ class _Rewrite:
         if not domain.is_empty:
             text = self.text(domain, made.name)
             _core.define_piece_isl(made._handle, text, _core.with_producers(value, pairs))
-
-    # ---- commands ----
-
-    def schedule(self, made: tw.Function) -> None:
-        """The blocks at once, the members in the same loops; what else there is, as it was."""
-        own = {*self.found.members, *self.totals, *(c.name for c in self.carries.values())}
-        own |= {each.name for each in self.firsts.values()}
-        given = _one_by_one(self.old.schedule.commands)
-        concerned = [each for each in given if each[0] in own or not each[0]]
-        if concerned:
-            raise tw.ScheduleError(
-                f"{self.old.name} has commands already for what scan_blocks rewrites, such as "
-                f"{concerned[0][0] or 'f'}.{concerned[0][1]}; schedule what it gives instead"
-            )
-        if not given:
-            given = _one_by_one(made.default_schedule.commands)
-            given = tuple(
-                e for e in given if e[0] and e[0] not in own and e[0] in made.computations
-            )
-        inner, outer = f"{self.along}1", f"{self.along}0"
-        backwards = self.all_times(made, outer, inner) if self.direction < 0 else ""
-        group = _GROUP // self.size
-        if not backwards and group >= _LEAST_GROUP and self.is_plain:
-            can_chain = group >= _LEAST_CHAINS * _LANES and len(self.found.members) == 1
-            for beside in (True, False) if can_chain else (False,):
-                try:
-                    self.in_groups(made, given, group, outer, inner, beside)
-                    return
-                except (tw.ScheduleError, tw.IllegalScheduleError):
-                    pass  # then one by one, or all blocks of a phase before the next phase
-        with made.transaction():
-            if backwards:
-                made.set_schedule(backwards)
-            else:
-                self.split_members(
-                    made, lambda each: each.split(self.along, self.size, outer, inner), inner
-                )
-            for computation, command, arguments in given:
-                made._apply(computation, command, list(arguments), None)
-            made[next(iter(self.found.members))].parallelize(outer)
-        for name in self.totals:
-            if name in made.computations:
-                made[name].parallelize(self.block)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether there are no other iterators, which would be outside of groups of blocks."""
-        return len(self.iterators) == 1
-
-    def split_members(
-        self, made: tw.Function, split: Callable[[tw.ComputationHandle], Any], inner: str
-    ) -> None:
-        """The loops of the members, in which they take turns."""
-        latest: str | None = None
-        for name in self.found.members:
-            split(made[name])
-            if latest is not None:
-                made[name].after(latest, inner)
-            latest = name
-
-    def in_groups(
-        self,
-        made: tw.Function,
-        given: Sequence[tuple[str, str, Any]],
-        group: int,
-        outer: str,
-        inner: str,
-        beside: bool,
-    ) -> None:
-        """The three phases for a group of blocks after the other: what the first has read is still in
-        the cache when the last reads it again.
-
-        Args:
-            made: the new function.
-            given: commands of the other computations.
-            group: how many blocks a group has.
-            outer, inner: names of the loops of the members.
-            beside: whether a thread takes several blocks beside each other.
-        """
-        turn, rest = self.fresh(f"{self.block}_group"), self.fresh(f"{self.along}_rest")
-        block = self.fresh(f"{self.block}1")
-        members = list(self.found.members)
-        totals = [each for each in self.totals if each in made.computations]
-        carries = [each.name for each in self.carries.values()]
-        with made.transaction():
-            for name in (*totals, *carries):
-                made[name].split(self.block, group, turn, block)
-            self.split_members(
-                made,
-                lambda each: each.split(self.along, self.size * group, turn, rest).split(
-                    rest, self.size, outer, inner
-                ),
-                inner,
-            )
-            phases = [*totals, *carries[:1], members[0]]
-            for before, name in pairwise(phases):
-                made[name].after(before, turn)
-            for before, name in pairwise(carries):
-                made[name].after(before, block)
-            for computation, command, arguments in given:
-                made._apply(computation, command, list(arguments), None)
-            if beside:
-                for name in totals:
-                    self.total_in_lanes(made[name], block)
-                lane = self.fresh("chain")
-                made[members[0]].split(outer, _CHAINS, outer, lane).interchange(lane, inner)
-                made[members[0]].unroll(lane)
-            for name in totals:
-                made[name].parallelize(block)
-            made[members[0]].parallelize(outer)
-
-    def total_in_lanes(self, total: tw.ComputationHandle, block: str) -> None:
-        """One block in lanes; of a fold, whose terms are taken in order, a block in each lane."""
-        if self.along not in total.loops:
-            return  # a further number of a fold, which the first one's loops compute
-        if total.name in self.reductions:
-            total.vectorize(self.along, _LANES)
-            return
-        lane, term, one = self.fresh("lane"), self.fresh("term"), self.fresh("one")
-        total.split(block, _LANES, block, lane).split(self.along, self.size, one, term)
-        total.interchange(lane, term).interchange(one, lane)  # the loop `one` has one iteration
-        total.vectorize(lane)
-
-    def loops(self, name: str, outer: str, inner: str) -> tuple[list[str], list[str]]:
-        """The iterators of a member and its loops."""
-        old = list(self.arrays[name].iterators)
-        along = old[self.axis]
-        within = f"{along} - {self.size}*floor({along}/{self.size})"
-        new = list(old)
-        new[self.axis] = f"{outer} = floor({along}/{self.size})"
-        new.insert(self.axis + 1, f"{inner} = {within if self.direction > 0 else f'-({within})'}")
-        return old, new
-
-    def all_times(self, made: tw.Function, outer: str, inner: str) -> str:
-        """The loops of all computations, one after the other: loops as declared are none where a
-        recurrence runs backwards."""
-        members, later = list(self.found.members), self.readers(made)
-        carries = [each.name for each in self.carries.values()]
-        own = {*members, *carries, *later}
-        before = [each for each in made.computations if each not in own]
-        place = len(before)
-        rows: list[tuple[str, list[str], list[str], int]] = []
-        for number, name in enumerate(carries):
-            old = list(self.block_names)
-            new = [f"-{each}" if each == self.block else each for each in old]
-            rows.append((name, old, [str(place), *new], number))
-        for number, name in enumerate(members):
-            old, new = self.loops(name, outer, inner)
-            rows.append((name, old, [str(place + 1), *new], number))
-        for name in [*before, *(each for each in made.computations if each in later)]:
-            spaces = [names for _, names, _ in made[name].instances._shapes()]
-            old = max(spaces, key=len)
-            first = len(rows) - len(carries) - len(members) + (2 if name in later else 0)
-            rows.append((name, old, [str(first), *old], 0))
-        length = max(len(new) for _, _, new, _ in rows)
-        maps = []
-        for name, old, new, last in rows:
-            padded = [*new, *(["0"] * (length - len(new))), str(last)]
-            maps.append(f"{name}[{', '.join(old)}] -> [{', '.join(padded)}]")
-        return f"{{ {'; '.join(maps)} }}"
-
-    def readers(self, made: tw.Function) -> set[str]:
-        """The computations that need the recurrence."""
-        found: set[str] = set()
-        arrays = arrays_of(made)
-        for name, each in arrays.items():
-            read = {producer.name for producer in producers_of(each)}
-            if name not in self.found.members and read & (found | set(self.found.members)):
-                found.add(name)
-        return found
-
-
-def _one_by_one(commands: Sequence[tuple[str, str, Any]]) -> tuple[tuple[str, str, Any], ...]:
-    """Commands, those of transactions among them."""
-    found: list[tuple[str, str, Any]] = []
-    for each in commands:
-        found += _one_by_one(each[2]) if each[:2] == ("", "transaction") else [each]
-    return tuple(found)
 
 
 def _folded(function: Callable[..., Any], values: Sequence[Any]) -> Any:

@@ -132,13 +132,49 @@ def recurrence_of(
     name: str,
     combine: Combine | None,
     of: tw.Expression | None,
+    together: bool,
 ) -> Recurrence:
     """The recurrence that a computation is in.
+
+    Args:
+        computations: of a function, by name.
+        name: of the computation.
+        combine, of: the associative operation that the caller knows.
+        together: whether recurrences that it reads may become part of it, if all are linear in one
+            semiring: one scan of two values reads and writes less than two scans do.
 
     Raises:
         DeclarationError: it is in none, or in one of another kind; the message says what is in the way.
     """
-    members = _members(computations, name)
+    reads = {
+        each: {producer.name for producer in producers_of(computation)}
+        for each, computation in computations.items()
+    }
+    own = _component(reads, name)
+    if not own:
+        raise _refusal(name, "it does not need earlier values of its own")
+    whole = set(own)
+    for each in [each for each in computations if together and combine is None]:
+        if any(each in reads[reader] for reader in whole):
+            whole |= _component(reads, each)
+    if whole != own:
+        try:
+            found = _recurrence(computations, whole, own, name)
+            if _solve(found):
+                return found
+        except tw.DeclarationError:
+            pass  # then each is a scan of its own
+    found = _recurrence(computations, own, own, name)
+    if combine is not None or not _solve(found):
+        _solve_by(found, name, combine, of)
+    return found
+
+
+def _recurrence(
+    computations: dict[str, _core.Computation], names: set[str], own: set[str], name: str
+) -> Recurrence:
+    """The computations as a recurrence of which nothing is known yet but its states."""
+    members = _members(computations, names, own)
     carried: dict[str, int] = {}
     ways: set[tuple[int, int]] = set()
     for member in members.values():
@@ -163,8 +199,6 @@ def recurrence_of(
         )
     found = Recurrence({each: members[each] for each in ordered}, axis, direction, states)
     _require_one_start(found, name)
-    if combine is not None or not _solve(found):
-        _solve_by(found, name, combine, of)
     return found
 
 
@@ -172,12 +206,8 @@ def _refusal(name: str, reason: str) -> tw.DeclarationError:
     return tw.DeclarationError(f"{name} is no scan: {reason}")
 
 
-def _members(computations: dict[str, _core.Computation], name: str) -> dict[str, Member]:
-    """The computations that the named one needs and that need it."""
-    reads = {
-        each: {producer.name for producer in producers_of(computation)}
-        for each, computation in computations.items()
-    }
+def _component(reads: dict[str, set[str]], name: str) -> set[str]:
+    """The computations that the named one needs and that need it; none if it does not need itself."""
 
     def reach(start: str) -> set[str]:
         seen: set[str] = set()
@@ -189,19 +219,38 @@ def _members(computations: dict[str, _core.Computation], name: str) -> dict[str,
                 pending += reads.get(each, ())
         return seen
 
-    if name not in reach(name):
-        raise _refusal(name, "it does not need earlier values of its own")
-    names = [each for each in computations if each in reach(name) and name in reach(each)]
+    return {each for each in reach(name) if each in reads and name in reach(each)}
+
+
+def _members(
+    computations: dict[str, _core.Computation], names: set[str], own: set[str]
+) -> dict[str, Member]:
+    """The named computations; those that are not in `own` come first."""
     found: dict[str, Member] = {}
-    for each in names:
+    for each in sorted((e for e in computations if e in names), key=lambda e: e in own):
         computation = computations[each]
         member = Member(computation, domain_of(computation))
         for text, value in computation.pieces:
             domain = unnamed(text, each, computation.iterators)
-            read = {node.producer.name for node in value.nodes() if node.producer is not None}
-            (member.steps if read & set(names) else member.firsts).append((domain, value))
+            read = [
+                (node.producer.name, place_of(node, computation.iterators))
+                for node in value.nodes()
+                if node.producer is not None and node.producer.name in names
+            ]
+            copies = each in own and all(
+                producer not in own
+                and place == (0, 0)
+                and (domain - _started(found[producer])).is_empty
+                for producer, place in read
+            )
+            (member.firsts if copies or not read else member.steps).append((domain, value))
         found[each] = member
     return found
+
+
+def _started(member: Member) -> Domain:
+    """Where a member does not need earlier iterations."""
+    return member.domain - member.stepped if member.steps else member.domain
 
 
 def _accesses(

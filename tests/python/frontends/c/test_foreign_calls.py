@@ -282,7 +282,7 @@ REFUSED = [
     ("void f(double x[3]) { work(x); }", "not declared"),
     ("void work(double *x, ...);\nvoid f(double x[3]) { work(x, 1); }", "any number of arguments"),
     ("void work(double *x);\nvoid f(float x[3]) { work(x); }", "elements of type double"),
-    ("void work(double *x);\nvoid f(double x[3]) { work(x, 3); }", "has 1 arguments"),
+    ("void work(double *x);\nvoid f(double x[3]) { work(x, 3); }", "has 1 argument,"),
     ("void work(const double *x);\nvoid f(double x[3]) { work(x); }", "writes nothing"),
     ("void work(double **x);\nvoid f(double x[3][3]) { work(x); }", "pointers to pointers"),
     ("void work(void (*g)(int), double *x);\nvoid g(int i) {}\nvoid f(double x[3]) { work(g, x); }", "is a function"),

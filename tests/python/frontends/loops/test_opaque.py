@@ -53,7 +53,7 @@ def test_it_is_refused_in_loops_that_data_end():
     ("body", "reason"),
     [
         ("np.percentile(A[:, 0], A[0, 0] * 100)", "percentile takes ...-> here"),
-        ("np.sort(A, axis=None)", "gives an array of 1 dimensions"),
+        ("np.sort(A, axis=None)", "gives an array of 1 dimension"),
         ("np.linalg.solve(A, np.zeros((2, 2, 2)))", "np.linalg.solve takes nn,n->n or nn,nm->nm"),
         ("np.interp([0.5], A[0], A[1])", "np.interp takes ...,n,n->... here"),
     ],

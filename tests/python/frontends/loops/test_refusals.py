@@ -67,7 +67,7 @@ REFUSED = [
     ("A[0] = np.array([[1], [1, 2]])[0, 0]", "lists of different lengths", 2, 12),
     ("print(n)", "the function print is not translated", 2, 5),
     ("if A:\n    A[0] = 1", "has no truth value", 2, 8),
-    ("A[0, 0] = 1", "2 subscripts for an array with 1 dimensions", 2, 5),
+    ("A[0, 0] = 1", "2 subscripts for an array with 1 dimension", 2, 5),
     ("A[1.5] = 1", "a subscript must be an integer", 2, 7),
     ("B = A + 1\nfor i in range(n):\n    if A[i] > 0:\n        B, A = A, B", "names different arrays", 0, 0),
     ("x = 1\nif n > 2:\n    x = A + 1\nA[0] = x[0]", "elsewhere", 0, 0),

@@ -165,6 +165,47 @@ def test_one_scan_after_the_other() -> None:
         compared(function, scanned, n, True)
 
 
+@pytest.mark.parametrize("size", [4, 8192])
+def test_a_scan_that_reads_another_is_one_scan_of_two_values(size: int) -> None:
+    x, t = (tw.computation(name, {i: N}, dtype=tw.float64) for name in "XT")
+    x.define(i == 0, A[i])
+    x.define(i > 0, tw.maximum(x[i - 1] + A[i], A[i]))
+    t.define(i == 0, x[i])
+    t.define(i > 0, tw.maximum(t[i - 1], x[i]))
+    function = tw.function("mss", outputs=[t])
+    scanned = function["T"].scan_blocks(size, reassociate=True)
+    assert {"X_carry", "T_carry", "X_total_3"} <= set(scanned.computations)
+    assert "X = empty((max(0, N),)" not in str(scanned.loops) or size == 4
+    for n in (*SIZES, 3 * size + 5):
+        compared(function, scanned, n, False)
+
+
+def test_integers_need_no_leave_for_one_scan_of_two_values() -> None:
+    x, t = (tw.computation(name, {i: N}, dtype=tw.int64) for name in "XT")
+    x.define(i == 0, J[i])
+    x.define(i > 0, tw.maximum(x[i - 1] + J[i], J[i]))
+    t.define(i == 0, x[i])
+    t.define(i > 0, tw.maximum(t[i - 1], x[i]))
+    function = tw.function("mss", outputs=[t])
+    scanned = function["T"].scan_blocks(4)
+    assert {"X_carry", "T_carry"} <= set(scanned.computations)
+    for n in SIZES:
+        compared(function, scanned, n, True)
+
+
+def test_a_scan_over_another_of_other_operations_stays_alone() -> None:
+    x, t = (tw.computation(name, {i: N}, dtype=tw.float64) for name in "XT")
+    x.define(i == 0, A[i])
+    x.define(i > 0, x[i - 1] * B[i] + A[i])
+    t.define(i == 0, x[i])
+    t.define(i > 0, tw.minimum(t[i - 1], x[i]))
+    function = tw.function("lows", outputs=[t])
+    scanned = function["T"].scan_blocks(4, reassociate=True)
+    assert "X_carry" not in scanned.computations
+    for n in SIZES:
+        compared(function, scanned, n, False)
+
+
 def test_values_of_one_iteration_in_between() -> None:
     x = tw.computation("X", {i: N}, dtype=tw.float64)
     between = tw.computation("T", {i: (1, N)}, x[i - 1] * A[i])

@@ -15,10 +15,10 @@ from pathlib import Path
 import tilewright as tw
 
 from ....base.checks import a_path, described
+from ....base.plurals import counted
 from ..c.scheduled import scheduled_c
 from ..c.tiled import tiled_c
 from ..domains import AffineFunction
-from ..errors import counted
 from ..history import recorder
 from ..kernels import identifier
 from ..program import Program

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 
 import tilewright as tw
 
+from ....base.plurals import counted
 from ..attributes import attributes_of, variables_read
 from ..conversions import reduces_converted, type_of
 from ..domains import AffineFunction, Domain, fresh_names
-from ..errors import complaint, counted, source_of
+from ..errors import complaint, source_of
 from ..linear import Floor, Linear
 from ..tree import Equation, Reduce, System
 from .orders import own_orders

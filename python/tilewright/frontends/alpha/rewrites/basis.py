@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import tilewright as tw
 
+from ....base.plurals import counted
 from ..attributes import with_domain
 from ..domains import AffineFunction, Domain, canonical
-from ..errors import counted
 from ..tree import Dependence, Equation, Expression, System, Variable, children, with_children
 from .places import precomposed, refused
 

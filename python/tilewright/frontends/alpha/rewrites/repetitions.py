@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ....base.plurals import counted
 from ..domains import AffineFunction
-from ..errors import counted
 from ..linear import Linear
 from ..tree import Restrict, System
 from .places import attributes, is_pointwise, leaf_functions, refused, top_reduction

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ....base.plurals import counted
 from ..conversions import type_of
 from ..domains import AffineFunction, Domain
-from ..errors import counted
 from ..linear import Linear
 from ..tree import (
     Binary,

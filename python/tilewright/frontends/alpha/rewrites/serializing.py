@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import tilewright as tw
 
+from ....base.plurals import counted
 from ..conversions import type_of
 from ..domains import AffineFunction, Domain, canonical, fresh_names
-from ..errors import counted
 from ..tree import (
     Binary,
     Case,

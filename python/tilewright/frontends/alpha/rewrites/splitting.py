@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ....base.plurals import counted
 from ..domains import Domain
-from ..errors import counted
 from ..tree import (
     Case,
     Declaration,

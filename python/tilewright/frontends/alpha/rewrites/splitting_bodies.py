@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ....base.plurals import counted
 from ..domains import Domain
-from ..errors import counted
 from ..tree import Binary, Case, Expression, Path, Restrict, System, step
 from .places import attributes, reduction_at, refused, replaced_at, restricted
 

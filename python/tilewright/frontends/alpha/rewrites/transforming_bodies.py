@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ....base.plurals import counted
 from ..domains import AffineFunction
-from ..errors import counted
 from ..tree import Path, System, step
 from .places import attributes, precomposed, reduction_at, refused, replaced_at, restricted
 

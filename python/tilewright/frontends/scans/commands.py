@@ -1,0 +1,259 @@
+"""The commands of `scan_blocks`: in which order a recurrence in blocks runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import tilewright as tw
+
+from ... import _core
+from .recurrences import Recurrence, arrays_of, producers_of
+
+__all__ = ["Commands"]
+
+#: So many iterations make a group of blocks: some megabytes, which stay in a cache.
+_GROUP = 1 << 19
+#: Groups of fewer blocks would leave threads without work.
+_LEAST_GROUP = 8
+#: Each step waits for the one before it, so a thread takes so many blocks at once, those of folds in lanes.
+_CHAINS = 4
+_LANES = 8
+#: Groups of fewer blocks are left to the threads one by one.
+_LEAST_CHAINS = 4
+#: Chains of more members would need more registers than there are.
+_MOST_MEMBERS = 2
+
+
+@dataclass
+class Commands:
+    """What schedules a recurrence in blocks.
+
+    Attributes:
+        old: the function as it was.
+        arrays: its arrays by name.
+        found: the recurrence.
+        size: of a block.
+        block: the iterator of blocks, `block_names`, all of theirs.
+        totals: the computations of what blocks do; of `reductions`, the terms may come in any order.
+        carries, firsts: those of values before blocks, and of values that start the recurrence.
+        fresh: gives a name that nothing has.
+    """
+
+    old: tw.Function
+    arrays: dict[str, _core.Computation]
+    found: Recurrence
+    size: int
+    block: str
+    block_names: tuple[str, ...]
+    totals: list[str]
+    reductions: set[str]
+    carries: list[str]
+    firsts: list[str]
+    fresh: Callable[[str], str]
+
+    @property
+    def along(self) -> str:
+        """The iterator of the recurrence."""
+        return self.found.iterators[self.found.axis]
+
+    def apply(self, made: tw.Function) -> None:
+        """The blocks at once, the members in the same loops; what else there is, as it was."""
+        own = {*self.found.members, *self.totals, *self.carries, *self.firsts}
+        given = _one_by_one(self.old.schedule.commands)
+        concerned = [each for each in given if each[0] in own or not each[0]]
+        if concerned:
+            raise tw.ScheduleError(
+                f"{self.old.name} has commands already for what scan_blocks rewrites, such as "
+                f"{concerned[0][0] or 'f'}.{concerned[0][1]}; schedule what it gives instead"
+            )
+        if not given:
+            given = _one_by_one(made.default_schedule.commands)
+            given = tuple(
+                e for e in given if e[0] and e[0] not in own and e[0] in made.computations
+            )
+        inner, outer = f"{self.along}1", f"{self.along}0"
+        backwards = self.all_times(made, outer, inner) if self.found.direction < 0 else ""
+        group = _GROUP // self.size
+        if not backwards and group >= _LEAST_GROUP and self.is_plain:
+            can_chain = group >= _LEAST_CHAINS * _LANES and len(self.found.members) <= _MOST_MEMBERS
+            for beside in (True, False) if can_chain else (False,):
+                try:
+                    self.in_groups(made, given, group, outer, inner, beside)
+                    return
+                except (tw.ScheduleError, tw.IllegalScheduleError):
+                    pass  # then one by one, or all blocks of a phase before the next phase
+        with made.transaction():
+            if backwards:
+                made.set_schedule(backwards)
+            else:
+                self.order_firsts(made)
+                if len(self.carries) > 1:  # else the carry stands before its only reader
+                    made[next(iter(self.found.members))].after(self.carries[-1])
+                self.split_members(
+                    made, lambda each: each.split(self.along, self.size, outer, inner), inner
+                )
+            for computation, command, arguments in given:
+                made._apply(computation, command, list(arguments), None)
+            made[next(iter(self.found.members))].parallelize(outer)
+        for name in self.totals:
+            if name in made.computations:
+                made[name].parallelize(self.block)
+
+    def inner_members(self, made: tw.Function) -> list[str]:
+        """The members that nobody else needs."""
+        read = {
+            producer.name
+            for name, each in arrays_of(made).items()
+            if name not in self.found.members
+            for producer in producers_of(each)
+        }
+        return [name for name in self.found.members if name not in read | set(made.outputs)]
+
+    def order_firsts(self, made: tw.Function) -> None:
+        """First values one after the other: one may read another's, and blocks read them all."""
+        for before, name in pairwise(self.firsts):
+            made[name].after(before)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are no other iterators, which would be outside of groups of blocks."""
+        return len(self.found.iterators) == 1
+
+    def split_members(
+        self, made: tw.Function, split: Callable[[tw.ComputationHandle], Any], inner: str
+    ) -> None:
+        """The loops of the members, in which they take turns."""
+        latest: str | None = None
+        for name in self.found.members:
+            split(made[name])
+            if latest is not None:
+                made[name].after(latest, inner)
+            latest = name
+
+    def in_groups(
+        self,
+        made: tw.Function,
+        given: Sequence[tuple[str, str, Any]],
+        group: int,
+        outer: str,
+        inner: str,
+        beside: bool,
+    ) -> None:
+        """The three phases for a group of blocks after the other: what the first has read is still in
+        the cache when the last reads it again.
+
+        Args:
+            made: the new function.
+            given: commands of the other computations.
+            group: how many blocks a group has.
+            outer, inner: names of the loops of the members.
+            beside: whether a thread takes several blocks beside each other.
+        """
+        turn, rest = self.fresh(f"{self.block}_group"), self.fresh(f"{self.along}_rest")
+        block = self.fresh(f"{self.block}1")
+        members = list(self.found.members)
+        totals = [each for each in self.totals if each in made.computations]
+        with made.transaction():
+            self.order_firsts(made)
+            for name in (*totals, *self.carries):
+                made[name].split(self.block, group, turn, block)
+            self.split_members(
+                made,
+                lambda each: each.split(self.along, self.size * group, turn, rest).split(
+                    rest, self.size, outer, inner
+                ),
+                inner,
+            )
+            phases = [*totals, *self.carries[:1], members[0]]
+            for before, name in pairwise(phases):
+                made[name].after(before, turn)
+            for before, name in pairwise(self.carries):
+                made[name].after(before, block)
+            for computation, command, arguments in given:
+                made._apply(computation, command, list(arguments), None)
+            if beside:
+                for name in totals:
+                    self.total_in_lanes(made[name], block)
+                lane = self.fresh("chain")
+                nest = made.nest(*members) if len(members) > 1 else made[members[0]]
+                nest.split(outer, _CHAINS, outer, lane)
+                nest.interchange(lane, inner)
+                nest.unroll(lane)
+                for name in self.inner_members(made):
+                    made[name].private(outer)
+            for name in totals:
+                made[name].parallelize(block)
+            made[members[0]].parallelize(outer)
+
+    def total_in_lanes(self, total: tw.ComputationHandle, block: str) -> None:
+        """One block in lanes; of a fold, whose terms are taken in order, a block in each lane."""
+        if self.along not in total.loops:
+            return  # a further number of a fold, which the first one's loops compute
+        if total.name in self.reductions:
+            total.vectorize(self.along, _LANES)
+            return
+        lane, term, one = self.fresh("lane"), self.fresh("term"), self.fresh("one")
+        total.split(block, _LANES, block, lane).split(self.along, self.size, one, term)
+        total.interchange(lane, term).interchange(one, lane)  # the loop `one` has one iteration
+        total.vectorize(lane)
+
+    def loops(self, name: str, outer: str, inner: str) -> tuple[list[str], list[str]]:
+        """The iterators of a member and its loops."""
+        old = list(self.arrays[name].iterators)
+        along = old[self.found.axis]
+        within = f"{along} - {self.size}*floor({along}/{self.size})"
+        new = list(old)
+        new[self.found.axis] = f"{outer} = floor({along}/{self.size})"
+        new.insert(
+            self.found.axis + 1,
+            f"{inner} = {within if self.found.direction > 0 else f'-({within})'}",
+        )
+        return old, new
+
+    def all_times(self, made: tw.Function, outer: str, inner: str) -> str:
+        """The loops of all computations, one after the other: loops as declared are none where a
+        recurrence runs backwards."""
+        members, later = list(self.found.members), self.readers(made)
+        own = {*members, *self.carries, *later}
+        before = [each for each in made.computations if each not in own]
+        place = len(before)
+        rows: list[tuple[str, list[str], list[str], int]] = []
+        for number, name in enumerate(self.carries):
+            old = list(self.block_names)
+            new = [f"-{each}" if each == self.block else each for each in old]
+            rows.append((name, old, [str(place), *new], number))
+        for number, name in enumerate(members):
+            old, new = self.loops(name, outer, inner)
+            rows.append((name, old, [str(place + 1), *new], number))
+        for name in [*before, *(each for each in made.computations if each in later)]:
+            spaces = [names for _, names, _ in made[name].instances._shapes()]
+            old = max(spaces, key=len)
+            first = len(rows) - len(self.carries) - len(members) + (2 if name in later else 0)
+            rows.append((name, old, [str(first), *old], 0))
+        length = max(len(new) for _, _, new, _ in rows)
+        maps = []
+        for name, old, new, last in rows:
+            padded = [*new, *(["0"] * (length - len(new))), str(last)]
+            maps.append(f"{name}[{', '.join(old)}] -> [{', '.join(padded)}]")
+        return f"{{ {'; '.join(maps)} }}"
+
+    def readers(self, made: tw.Function) -> set[str]:
+        """The computations that need the recurrence."""
+        found: set[str] = set()
+        arrays = arrays_of(made)
+        for name, each in arrays.items():
+            read = {producer.name for producer in producers_of(each)}
+            if name not in self.found.members and read & (found | set(self.found.members)):
+                found.add(name)
+        return found
+
+
+def _one_by_one(commands: Sequence[tuple[str, str, Any]]) -> tuple[tuple[str, str, Any], ...]:
+    """Commands, those of transactions among them."""
+    found: list[tuple[str, str, Any]] = []
+    for each in commands:
+        found += _one_by_one(each[2]) if each[:2] == ("", "transaction") else [each]
+    return tuple(found)

@@ -5,7 +5,9 @@
 #include "loops/traverse.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
+#include <utility>
 
 namespace tilewright {
 
@@ -87,7 +89,7 @@ public:
     std::vector<const For *> terms; // whose lanes are united
     for (auto loop = around_.rbegin(); loop != around_.rend(); ++loop) {
       const bool moves = depends_on(lanes, (*loop)->id);
-      if (((*loop)->loop == LoopKind::Unrolled && !moves)) {
+      if ((*loop)->loop == LoopKind::Unrolled && !moves) {
         continue;
       }
       if ((*loop)->loop != LoopKind::Serial || !sums_over(**loop)) {
@@ -121,7 +123,6 @@ private:
   }
 
   bool is_window(const For &loop) const {
-    const auto lower = linear_of(loop.lower);
     const auto lowers = bounds_of(loop.lower, Op::Max);
     const auto uppers = bounds_of(loop.upper, Op::Min);
     const auto is_short = [&](const Linear &upper) {
@@ -131,7 +132,7 @@ private:
         return most && *most <= longest_window;
       });
     };
-    return lower && lowers && uppers && std::any_of(uppers->begin(), uppers->end(), is_short);
+    return lowers && uppers && std::any_of(uppers->begin(), uppers->end(), is_short);
   }
 
   /// The lanes that some iteration of `loop` has: its variable is between bounds of its own, and

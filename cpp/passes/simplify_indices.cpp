@@ -4,6 +4,7 @@
 #include "loops/traverse.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 namespace tilewright {

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import peers
 from camera_pipelines import AHEAD, CELL, LEVELS, TAPS, bilateral_edges
 from harness import Missing
+from local_laplacian import DETAIL, EDGE, SCALES, SHADES, WIDTH
 
 __all__ = ["AUTOSCHEDULERS", "kernel"]
 
@@ -136,6 +137,62 @@ def _bilateral(hl: Any, image: Any, x: Any, y: Any) -> Any:
     return smooth
 
 
+def _local_laplacian(hl: Any, image: Any, place: list[Any], shape: tuple[int, ...]) -> Any:
+    x, y = place
+    k = hl.Var("k")
+    heights, widths = ([size // 2**scale for scale in range(SCALES)] for size in shape)
+
+    def func(name: str, at: list[Any], value: Any) -> Any:
+        made = hl.Func(name)
+        made[at] = value
+        return made
+
+    def four(at: Any, place: Any, size: int) -> Any:
+        before, behind = hl.max(2 * place - 1, 0), hl.min(2 * place + 2, size - 1)
+        inner = (at(2 * place) + at(2 * place + 1)) * hl.f32(3)
+        return (at(before) + at(behind) + inner) * hl.f32(0.125)
+
+    def finer(at: Any, place: Any, size: int) -> Any:
+        near = hl.min(place / 2, size - 1)
+        far = hl.clamp(place / 2 - 1 + 2 * (place % 2), 0, size - 1)
+        return at(near) * hl.f32(0.75) + at(far) * hl.f32(0.25)
+
+    def pyramid(name: str, first: Any, shade: list[Any]) -> list[Any]:
+        at_scale, scales = [x, y, *shade], [first]
+        for s in range(1, SCALES):
+            last = scales[-1]
+            value = four(lambda at, of=last: of[[at, y, *shade]], x, widths[s - 1])
+            half = func(f"{name}across{s}", at_scale, value)
+            value = four(lambda at, of=half: of[[x, at, *shade]], y, heights[s - 1])
+            scales.append(func(f"{name}{s}", at_scale, value))
+        return scales
+
+    def enlarged(name: str, of: Any, scale: int, shade: list[Any]) -> Any:
+        value = finer(lambda at: of[[at, y, *shade]], x, widths[scale + 1])
+        wide = func(name, [x, y, *shade], value)
+        return finer(lambda at: wide[[x, at, *shade]], y, heights[scale + 1])
+
+    shade = hl.cast(hl.Float(32), k) * hl.f32(1 / (SHADES - 1))
+    apart = image[x, y] - shade
+    bump = hl.exp(apart * apart * hl.f32(-WIDTH)) * hl.f32(DETAIL)
+    remapped = func("shaded0", [x, y, k], shade + apart * hl.f32(EDGE) + apart * bump)
+    images = pyramid("image", func("image0", [x, y], image[x, y]), [])
+    details = pyramid("shaded", remapped, [k])
+    for s in range(SCALES - 1):
+        coarse = enlarged(f"wide{s}", details[s + 1], s, [k])
+        details[s] = func(f"detail{s}", [x, y, k], details[s][x, y, k] - coarse)
+    result: Any = None
+    for s in reversed(range(SCALES)):
+        at = images[s][x, y] * hl.f32(SHADES - 1)
+        below = hl.clamp(hl.cast(hl.Int(32), at), 0, SHADES - 2)
+        part = at - below
+        own = details[s][x, y, below] * (1 - part) + details[s][x, y, below + 1] * part
+        if result is not None:
+            own = own + enlarged(f"larger{s}", result, s, [])
+        result = func(f"result{s}", [x, y], own)
+    return result
+
+
 def _algorithm(hl: Any, name: str, source: Any, image: Array) -> tuple[Any, Array, Any]:
     """The function, an array for its result, and the part of the array that is computed."""
     place = [hl.Var(each) for each in "cxy"[3 - image.ndim :]]
@@ -146,6 +203,9 @@ def _algorithm(hl: Any, name: str, source: Any, image: Array) -> tuple[Any, Arra
         (top, bottom), (left, end) = (bilateral_edges(size) for size in image.shape)
         part = np.s_[top:bottom, left:end]
         return _bilateral(hl, source, *place), np.zeros_like(image), part
+    if name == "local Laplacian":
+        func = _local_laplacian(hl, source, place, image.shape)
+        return func, np.zeros_like(image), np.s_[:, :]
     if name == "Harris":
         func, edge = _harris(hl, source, *place)
     elif name == "six blurs":
@@ -161,7 +221,8 @@ def kernel(
     """What runs a pipeline on this image; the border that stages do not compute stays zero.
 
     Args:
-        name: "Harris", "unsharp", "unsharp, 3 channels", "six blurs", "demosaic" or "bilateral grid".
+        name: "Harris", "unsharp", "unsharp, 3 channels", "six blurs", "demosaic", "bilateral grid"
+            or "local Laplacian".
         autoscheduler: of `AUTOSCHEDULERS`.
         image: float32, rows by columns, with interleaved channels or none.
         threads: for which it plans.

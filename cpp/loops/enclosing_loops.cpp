@@ -55,11 +55,25 @@ bool EnclosingLoops::is_positive(const Linear &value, int depth) const {
   }
   for (size_t t = 0; t < value.terms.size(); ++t) {
     const auto &[atom, coefficient] = value.terms[t];
+    Linear rest = value;
+    rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(t));
+    if (const auto *extremum = as<Binary>(atom);
+        extremum != nullptr && (extremum->op == Op::Max || extremum->op == Op::Min)) {
+      const auto with = [&](const ValuePtr &operand) {
+        const auto linear = linear_of(operand);
+        const auto sum = linear ? combine(rest, *linear, coefficient) : std::nullopt;
+        return sum && is_positive(*sum, depth - 1);
+      };
+      // A maximum is at least either of its operands.
+      const bool either = (extremum->op == Op::Max) == (coefficient > 0);
+      if (either ? with(extremum->left()) || with(extremum->right())
+                 : with(extremum->left()) && with(extremum->right())) {
+        return true;
+      }
+    }
     if (coefficient >= 0) {
       continue;
     }
-    Linear rest = value;
-    rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(t));
     if (const auto *variable = as<Variable>(atom);
         variable != nullptr && last_.contains(variable->id)) {
       for (const Linear &last : last_.at(variable->id)) {

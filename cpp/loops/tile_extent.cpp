@@ -20,7 +20,7 @@ std::optional<std::int64_t> constant_extent(const For &loop) {
   return extent && extent->is_constant() ? std::optional(extent->constant) : std::nullopt;
 }
 
-bool fits_factor(const For &loop) {
+bool fits_factor(const For &loop, const Ranges &known) {
   std::vector<ValuePtr> uppers;
   std::vector<ValuePtr> lowers;
   operands_of(Op::Min, loop.upper, uppers);
@@ -28,7 +28,8 @@ bool fits_factor(const For &loop) {
   return std::any_of(uppers.begin(), uppers.end(), [&](const ValuePtr &upper) {
     return std::any_of(lowers.begin(), lowers.end(), [&](const ValuePtr &lower) {
       const auto distance = difference(upper, lower);
-      return distance && distance->is_constant() && distance->constant <= loop.factor;
+      const auto most = distance ? known.of(*distance).upper : std::nullopt;
+      return most && *most <= loop.factor;
     });
   });
 }

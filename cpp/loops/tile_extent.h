@@ -21,8 +21,9 @@ struct TileExtent {
 /// Nothing for loops that are neither vector nor unrolled ones, or not known to be bounded.
 std::optional<TileExtent> tile_extent(const For &loop);
 
-/// Is the loop known to have at most `factor` iterations, perhaps never so many?
-bool fits_factor(const For &loop);
+/// Is the loop known to have at most `factor` iterations, perhaps never so many? `known`: the
+/// ranges of variables and parameters.
+bool fits_factor(const For &loop, const Ranges &known);
 
 /// The number of iterations where it is a constant.
 std::optional<std::int64_t> constant_extent(const For &loop);

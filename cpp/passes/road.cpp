@@ -10,6 +10,7 @@
 #include "passes/gpu/thread_reductions.h"
 #include "passes/gpu/vector_accesses.h"
 #include "passes/gpu/wide_copies.h"
+#include "passes/hold_lanes.h"
 #include "passes/leave_loops.h"
 #include "passes/lift_guards.h"
 #include "passes/loop_ranges.h"
@@ -53,6 +54,10 @@ bool on_gpu(const Kernel &kernel, const Options &options) {
 /// Beside checks, a tile may stay in memory.
 bool unwatched(const Kernel &kernel, const Options &options) {
   return !options.is_instrumented && compiled(kernel, options);
+}
+/// Lanes may be left out, and what they update is not counted.
+bool masked_and_unwatched(const Kernel &kernel, const Options &options) {
+  return on_cpu(kernel, options) && options.vectors.masked_bytes > 0 && !options.is_instrumented;
 }
 
 // ---- what the table calls ----
@@ -111,6 +116,8 @@ constexpr auto table = std::to_array<Pass>({
      },
      compiled_or_source},
     {"simplify_indices", simplify, compiled_or_source},
+    {"hold_lanes", over_body<hold_lanes>, masked_and_unwatched},
+    {"simplify_indices", simplify, masked_and_unwatched},
     {"separate_tiles",
      [](Kernel &kernel, const Options &options) {
        kernel.body = separate_tiles(kernel.body, options.vectors.masked_bytes, kernel.is_gpu);
@@ -123,7 +130,7 @@ constexpr auto table = std::to_array<Pass>({
     {"simplify_indices", simplify, compiled},
     {"vectorize_loops",
      [](Kernel &kernel, const Options &options) {
-       kernel.body = vectorize_loops(kernel.body, options.vectors);
+       kernel.body = vectorize_loops(kernel.body, options.vectors, options.known);
      },
      compiled},
     {"simplify_indices", simplify, compiled},

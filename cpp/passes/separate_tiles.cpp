@@ -93,6 +93,14 @@ bool as_conditions(const ValuePtr &value, std::vector<Linear> &conditions) {
   return true;
 }
 
+/// Is a local left as it is where the test fails, which costs lanes no more than the other way
+/// (hold_lanes)?
+bool keeps_a_local(const If &test) {
+  const auto *kept = test.has_otherwise() ? as<AssignLocal>(test.otherwise()) : nullptr;
+  const auto *value = kept != nullptr ? as<Local>(kept->value) : nullptr;
+  return value != nullptr && value->id == kept->id;
+}
+
 /// Tests that differ between the lanes of a vector loop would keep it serial. Asks for those that
 /// can be asked for outside of the loop to hold in all lanes.
 void decide_tests(const For &loop, Candidate &candidate) {
@@ -105,7 +113,7 @@ void decide_tests(const For &loop, Candidate &candidate) {
   visit_statements(loop.body(), [&](const LoopStatement &inner) {
     std::vector<Linear> wanted;
     const auto *test = as<If>(inner);
-    if (test == nullptr || !as_conditions(test->condition, wanted)) {
+    if (test == nullptr || keeps_a_local(*test) || !as_conditions(test->condition, wanted)) {
       return;
     }
     bool varies = false;
@@ -474,7 +482,11 @@ private:
     const std::vector<Candidate> candidates = collect(loop.body());
     const Split split = split_of(loop, candidates);
     if (!split.end || versions < 2) {
-      return with_children(statement, {at(loop.body(), versions)});
+      const For *outside = serial_;
+      serial_ = loop.loop == LoopKind::Serial ? &loop : outside;
+      StmtPtr result = with_children(statement, {at(loop.body(), versions)});
+      serial_ = outside;
+      return result;
     }
     return both_parts(loop, candidates, split.end, split.others, versions);
   }
@@ -484,7 +496,8 @@ private:
   StmtPtr both_parts(const For &loop, const std::vector<Candidate> &candidates, const ValuePtr &end,
                      const std::vector<Linear> &others, int versions) {
     StmtPtr fast = rewrite(loop.body(), candidates, true, masked_bytes_, keeps_copies_);
-    const StmtPtr general = rewrite(loop.body(), candidates, false, masked_bytes_, keeps_copies_);
+    const StmtPtr general =
+        rewrite(loop.body(), candidates, false, masked_bytes_, keeps_copies_, serial_);
     const std::int64_t second = numbers_.next();
     const StmtPtr rest = copy_with(general, {{loop.id, variable(second, loop.name)}}, numbers_);
     if (others.empty()) {
@@ -504,6 +517,7 @@ private:
 
   Numbers numbers_;
   std::set<std::int64_t> known_;
+  const For *serial_ = nullptr; ///< the innermost such loop around, of those in one version
   int masked_bytes_;
   bool keeps_copies_;
 };

@@ -4,6 +4,7 @@
 #include "loops/traverse.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 namespace tilewright {
@@ -157,12 +158,52 @@ private:
         [&](const ValuePtr &a, const ValuePtr &b) { return binary_value(op, a, b); });
   }
 
+  /// (max(b, 2 * a + b) - b) // 2 = max(0, a): of a sum with one extremum, if nothing is left over
+  /// of either operand. Else null.
+  ValuePtr extremum_of_quotients(const Linear &dividend, std::int64_t divisor) {
+    const auto divides = [&](const Linear::Term &term) { return term.coefficient % divisor == 0; };
+    Linear outside; // multiples of the divisor
+    Linear rest;
+    rest.constant = dividend.constant;
+    const Linear::Term *atom = nullptr;
+    for (const Linear::Term &term : dividend.terms) {
+      const bool is_extremum = is_binary(term.atom, Op::Max) || is_binary(term.atom, Op::Min);
+      if (divides(term)) {
+        outside.terms.push_back({term.atom, term.coefficient / divisor});
+      } else if (atom == nullptr && is_extremum && std::abs(term.coefficient) == 1) {
+        atom = &term;
+      } else {
+        rest.terms.push_back(term);
+      }
+    }
+    if (atom == nullptr) {
+      return nullptr;
+    }
+    const auto &extremum = cast<Binary>(atom->atom);
+    std::vector<ValuePtr> quotients;
+    for (const ValuePtr &operand : extremum.operands) {
+      const auto linear = linear_of(operand);
+      const auto sum = linear ? combine(rest, *linear, atom->coefficient) : std::nullopt;
+      if (!sum || !std::all_of(sum->terms.begin(), sum->terms.end(), divides)) {
+        return nullptr;
+      }
+      quotients.push_back((*this)(floor_div(value_of(*sum), integer(divisor))));
+    }
+    const bool stays = atom->coefficient > 0;
+    const Op op = stays == (extremum.op == Op::Max) ? Op::Max : Op::Min;
+    return add_linear(outside, simplify_extremum(binary_value(op, quotients[0], quotients[1])));
+  }
+
   ValuePtr simplify_division(const ValuePtr &node) {
     const auto &division = cast<Binary>(node);
     const auto divisor = as_integer(division.right());
     const auto dividend = linear_of(division.left());
     if (!divisor || *divisor <= 0 || !dividend) {
       return node;
+    }
+    const bool is_quotient = division.op == Op::FloorDiv;
+    if (const ValuePtr apart = is_quotient ? extremum_of_quotients(*dividend, *divisor) : nullptr) {
+      return apart;
     }
     // dividend = divisor * quotient + rest
     Linear quotient;

@@ -49,6 +49,39 @@ bool shapes_tiles(const For &loop) {
   return found;
 }
 
+/// The loop over rows of a tile that is not full, and has `factor` of them at the most, around the
+/// loop of their sums (with_rows_outside): as tiles of half the height, and the rows that are left
+/// one by one. One row alone has too few sums to keep a processor busy.
+///     for r in range(0, n): for k in ...: C[r] = C[r] + A[r, k]
+/// becomes, of 8 rows,
+///     for t in range(0, n // 4): for k in ...: four rows
+///     for r in range(n // 4 * 4, n): for k in ...: C[r] = C[r] + A[r, k]
+StmtPtr in_half_tiles(const For &rows, std::int64_t factor, Numbers &numbers) {
+  const For &terms = cast<For>(rows.body());
+  const std::int64_t half = factor / 2;
+  if (half < 2 || half * size_of(terms.body()) > max_statements) {
+    return for_loop(rows, rows.lower, rows.upper, rows.body());
+  }
+  const std::int64_t tile = numbers.next();
+  const std::int64_t first = numbers.next();
+  std::vector<StmtPtr> copies;
+  for (std::int64_t row = 0; row < half; ++row) {
+    const ValuePtr at = add(variable(first, rows.name), integer(row));
+    copies.push_back(copy_with(terms.body(), {{rows.id, at}}, numbers));
+  }
+  const StmtPtr sums =
+      copy_with(for_loop(terms, terms.lower, terms.upper, block(std::move(copies))), {}, numbers);
+  const ValuePtr start = add(rows.lower, mul(variable(tile, "tile"), integer(half)));
+  const std::int64_t tiles = numbers.next();
+  const ValuePtr count = variable(tiles, "tiles");
+  return block(
+      {let(tiles, "tiles",
+           floor_div(maximum(sub(rows.upper, rows.lower), integer(0)), integer(half))),
+       for_loop(tile, "tile", integer(0), count, LoopKind::Serial, 0,
+                block({let(first, rows.name, start), sums})),
+       for_loop(rows, add(rows.lower, mul(count, integer(half))), rows.upper, rows.body())});
+}
+
 class Unroller {
 public:
   Unroller(const StmtPtr &root, bool only_shaping) : numbers_(root), only_shaping_(only_shaping) {}
@@ -60,10 +93,9 @@ public:
     StmtPtr node = map_children(statement, *this);
     if (const auto *outer = as_loop(node, LoopKind::Serial)) {
       const auto *rows = as_loop(outer->body(), LoopKind::Serial);
-      // One after the other, each of its rows can keep its sums in registers.
       const StmtPtr outside =
           rows != nullptr && rows->factor > 1 ? with_rows_outside(*outer) : nullptr;
-      return outside ? outside : node;
+      return outside ? in_half_tiles(cast<For>(outside), rows->factor, numbers_) : node;
     }
     const auto *loop = as_loop(node, LoopKind::Unrolled);
     if (loop == nullptr || (only_shaping_ && !shapes_tiles(*loop))) {

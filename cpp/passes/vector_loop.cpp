@@ -427,8 +427,9 @@ private:
     };
     const ValuePtr first = of_lanes(holds, then->value);
     const ValuePtr second = of_lanes(unary_value(Op::Not, holds), otherwise->value);
-    return shares ? nullptr
-                  : assign_local(then->id, then->name, select_value(holds, first, second));
+    return shares
+               ? nullptr
+               : assign_local(then->id, then->name, select_value(holds, first, second), then->op);
   }
 
   StmtPtr in_lanes(const If &node) {

@@ -1,5 +1,6 @@
 #include "passes/vectorize_loops.h"
 
+#include "loops/enclosing_loops.h"
 #include "loops/tile_extent.h"
 #include "loops/traverse.h"
 
@@ -9,14 +10,23 @@ namespace {
 
 class Vectorizer {
 public:
-  Vectorizer(const StmtPtr &root, const VectorOptions &options)
-      : options_(options), numbers_(root) {}
+  Vectorizer(const StmtPtr &root, const VectorOptions &options, const Ranges &known)
+      : options_(options), numbers_(root), around_(known) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as<For>(statement);
     const bool tagged =
         loop != nullptr && (loop->loop == LoopKind::Vector || loop->loop == LoopKind::MaskedVector);
-    return tagged ? vector_loop(*loop) : map_children(statement, *this);
+    if (tagged) {
+      return vector_loop(*loop);
+    }
+    if (loop == nullptr) {
+      return map_children(statement, *this);
+    }
+    around_.enter(*loop);
+    StmtPtr result = map_children(statement, *this);
+    around_.leave(*loop);
+    return result;
   }
 
 private:
@@ -26,7 +36,7 @@ private:
     const auto extent = lower && upper ? combine(*upper, *lower, -1) : std::nullopt;
     const bool constant = extent && extent->is_constant();
     const bool full = constant && extent->constant == loop.factor;
-    if (loop.factor >= 2 && fits_factor(loop)) {
+    if (loop.factor >= 2 && fits_factor(loop, around_.ranges())) {
       if (StmtPtr vector =
               vector_body(loop, static_cast<int>(loop.factor), !full, options_, numbers_)) {
         return vector;
@@ -38,12 +48,13 @@ private:
 
   VectorOptions options_;
   Numbers numbers_;
+  EnclosingLoops around_;
 };
 
 } // namespace
 
-StmtPtr vectorize_loops(const StmtPtr &body, const VectorOptions &options) {
-  return Vectorizer(body, options)(body);
+StmtPtr vectorize_loops(const StmtPtr &body, const VectorOptions &options, const Ranges &known) {
+  return Vectorizer(body, options, known)(body);
 }
 
 } // namespace tilewright

@@ -1,6 +1,7 @@
 // Vector loops become vector operations (vector_loop.h), or stay loops.
 #pragma once
 
+#include "loops/linear.h"
 #include "loops/loop_ir.h"
 #include "passes/vector_loop.h"
 
@@ -8,7 +9,8 @@ namespace tilewright {
 
 /// Replaces vector loops that are bounded by their factor by vector operations, under a mask where
 /// they may have fewer iterations. A loop that has no vector form becomes serial: see
-/// vector_loop.h.
-StmtPtr vectorize_loops(const StmtPtr &body, const VectorOptions &options);
+/// vector_loop.h. `known`: the ranges of parameters.
+StmtPtr vectorize_loops(const StmtPtr &body, const VectorOptions &options,
+                        const Ranges &known = {});
 
 } // namespace tilewright

@@ -323,6 +323,16 @@ bool Shape::is_shared_apart(size_t row, size_t column) const {
          });
 }
 
+bool Shape::is_outer_product(size_t row, size_t other, size_t term) const {
+  const auto moves_with = [&](size_t iterator, size_t still) {
+    return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+      return read.distance(term).value_or(0) != 0 && read.step(iterator) != Step::None &&
+             read.step(still) == Step::None;
+    });
+  };
+  return moves_with(row, other) && moves_with(other, row);
+}
+
 bool Shape::is_streamed(size_t row, size_t column) const {
   return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
     return read.step(column) == Step::Unit && read.step(row) != Step::None;

@@ -94,6 +94,10 @@ public:
   /// second pixel: rows that share them share what it costs to choose them from whole vectors.
   bool is_shared_apart(size_t row, size_t column) const;
 
+  /// Do vectors along `term` come from two operands, of which one moves with `row` alone and one
+  /// with `other` alone? Then results of some iterations of both share all that they load.
+  bool is_outer_product(size_t row, size_t other, size_t term) const;
+
   /// Does each iteration of `row` load other vectors along `column`, too?
   bool is_streamed(size_t row, size_t column) const;
 

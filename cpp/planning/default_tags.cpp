@@ -8,6 +8,7 @@
 #include "planning/chains.h"
 #include "planning/computation_shape.h"
 #include "planning/kept_steps.h"
+#include "planning/register_tiles.h"
 #include "planning/shared_rows.h"
 #include "planning/tagging.h"
 
@@ -187,7 +188,8 @@ private:
   std::set<std::string> streamable() const {
     std::set<std::string> names;
     for (const Candidate &candidate : candidates_) {
-      if (candidate.shape.simple() && find_streamed_row(candidate.shape)) {
+      if (candidate.shape.simple() &&
+          (find_streamed_row(candidate.shape) || plan_result_tile(candidate.shape, wide_))) {
         names.insert(candidate.name);
       }
     }

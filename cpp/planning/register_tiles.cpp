@@ -11,6 +11,12 @@ namespace {
 constexpr std::int64_t wide_rows = 8;
 constexpr std::int64_t narrow_rows = 4;
 constexpr std::int64_t least_rows = 2;
+/// Sums of a tile of results whose vectors run along the terms: of each there may be two, of full
+/// vectors and of the rest.
+constexpr std::int64_t wide_sums = 12;
+constexpr std::int64_t narrow_sums = 6;
+/// Elements of a window that such a tile takes whole.
+constexpr std::int64_t widest_window = 7;
 /// Rows of a block: threads get blocks, and what is packed serves all rows of one, so that they are
 /// more where it is packed, and still more where it is transposed, which takes longest. What they
 /// read of the other operands stays in a second-level cache: 512 rows of 256 terms are half of it.
@@ -129,6 +135,32 @@ std::optional<size_t> find_streamed_row(const Shape &shape) {
   for (size_t row = shape.rank(); row-- > 0;) {
     if (shape.is_shared(row, term) && shape.is_streamed(row, term)) {
       return shape.extent(row).value_or(wide_rows) >= wide_rows ? std::optional(row) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ResultTile> plan_result_tile(const Shape &shape, bool wide) {
+  if (shape.reduced() == 0 || shape.states() > 0 || shape.has_condition() || shape.has_border()) {
+    return std::nullopt;
+  }
+  const size_t term = shape.term();
+  if (shape.extent(term).value_or(shape.lanes()) < shape.lanes() ||
+      !shape.moves_at_most(term, most_apart)) {
+    return std::nullopt;
+  }
+  for (size_t other = shape.rank(); other-- > 0;) {
+    const std::int64_t width = shape.extent(other).value_or(0);
+    if (width < 2 || width > widest_window || shape.is_chosen(other)) {
+      continue;
+    }
+    const std::int64_t most = std::max(least_rows, (wide ? wide_sums : narrow_sums) / width);
+    for (size_t row = shape.rank(); row-- > 0;) {
+      const std::int64_t height = std::min(most, shape.extent(row).value_or(most));
+      if (row != other && !shape.is_chosen(row) && height >= least_rows &&
+          shape.is_outer_product(row, other, term)) {
+        return ResultTile{row, other, height};
+      }
     }
   }
   return std::nullopt;

@@ -52,6 +52,18 @@ std::optional<size_t> find_row(const Shape &shape, size_t column);
 /// matrix that is multiplied with a vector). Nothing where there is none, or one of few iterations.
 std::optional<size_t> find_streamed_row(const Shape &shape);
 
+/// Results that are summed beside each other, with vectors along their terms:
+///     for blocks of results: for terms: for height rows, width others (unrolled): for lanes
+struct ResultTile {
+  size_t row = 0;
+  size_t other = 0; ///< a window, of which each element has a result: all of it is in the tile
+  std::int64_t height = 1;
+};
+
+/// Of a reduction with long terms and few columns, such as the gradient of a convolution for its
+/// weights: each loaded vector serves a row, or a column, of a tile.
+std::optional<ResultTile> plan_result_tile(const Shape &shape, bool wide);
+
 /// The plan for vectors along `column`, if there is a row. `wide`: there are 32 registers of 64
 /// bytes.
 std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column, bool wide);

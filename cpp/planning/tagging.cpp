@@ -32,6 +32,9 @@ constexpr std::int64_t rows_of_transposed = 256;
 constexpr std::int64_t few_results = 16;
 /// Of terms that have several iterators, values of the first one in a block.
 constexpr std::int64_t block_rows = 32;
+/// Of these, so many are read at the same time: each has sums of its own, so that none waits for
+/// the one before, and what they share is loaded once.
+constexpr std::int64_t rows_of_block = 4;
 
 } // namespace
 
@@ -59,6 +62,9 @@ void Tagging::vectorize() {
   }
   if (shape_.rank() > 0 && shape_.has_border()) {
     little_ = little_for_borders;
+  }
+  if (shape_.rank() > 0 && !long_enough(column) && sum_beside(lanes)) {
+    return;
   }
   if (shape_.rank() > 0 && !shape_.has_condition() && (long_enough(column) || sums_short()) &&
       (shape_.all_contiguous(column) || (shape_.states() < 2 && tiles_apart(column)))) {
@@ -134,21 +140,34 @@ bool Tagging::sums_short() const {
   return !terms_fill && shape_.extent(shape_.column()).value_or(0) >= fewest_lanes;
 }
 
-/// Few results: threads sum blocks of terms, which do not depend on how many threads there are.
+/// Few results: threads sum blocks of terms, which do not depend on how many threads there are. Of
+/// rows of terms, some are summed side by side.
 void Tagging::sum_blocks(size_t term, std::int64_t lanes) {
   little_ = std::max(little_, little_for_columns);
   const std::string first = shape_.name(shape_.rank());
   const bool of_rows = shape_.reduced() > 1;
   const std::string outer = first + "0";
-  const std::string inner = of_rows ? shape_.name(term) : first + "1";
   give("split", {first, of_rows ? block_rows : fold_block});
   const std::string blocks = new_name(computation_ + "_blocks");
   give("rfactor", {outer, blocks});
-  if (shape_.rank() > 0) {
-    std::vector<Argument> order = {outer};
-    for (size_t d = 0; d < shape_.rank(); ++d) {
+  std::vector<Argument> order = {outer};
+  for (size_t d = 0; d < shape_.rank(); ++d) {
+    order.emplace_back(shape_.name(d));
+  }
+  std::string inner = first + "1";
+  if (of_rows) {
+    const std::string k = shape_.name(term);
+    give_to(blocks, "split", {inner, rows_of_block});
+    give_to(blocks, "split", {k, lanes});
+    order.emplace_back(inner + "0");
+    for (size_t d = shape_.rank() + 1; d < term; ++d) {
       order.emplace_back(shape_.name(d));
     }
+    order.insert(order.end(), {k + "0", inner + "1", k + "1"});
+    give_to(blocks, "reorder", order);
+    give_to(blocks, "unroll", {inner + "1", rows_of_block});
+    inner = k + "1";
+  } else if (shape_.rank() > 0) {
     give_to(blocks, "reorder", order);
   }
   give_to(blocks, "vectorize", {inner, lanes});
@@ -183,6 +202,33 @@ void Tagging::sum_terms(size_t term, std::int64_t lanes) {
   give("reorder", order);
   give("unroll", {i + "1", rows});
   give("vectorize", {k + "1", lanes});
+}
+
+/// Few results in a row, of long terms: a tile of results is summed in lanes.
+bool Tagging::sum_beside(std::int64_t lanes) {
+  const auto tile = streams_ ? plan_result_tile(shape_, wide_) : std::nullopt;
+  if (!tile) {
+    return false;
+  }
+  little_ = std::max(little_, little_for_tiles);
+  const size_t term = shape_.term();
+  const std::string i = shape_.name(tile->row);
+  const std::string j = shape_.name(tile->other);
+  const std::string k = shape_.name(term);
+  give("split", {i, tile->height});
+  give("split", {k, lanes});
+  std::vector<Argument> order;
+  for (size_t d = 0; d <= term; ++d) {
+    if (d != tile->other) {
+      order.emplace_back(shape_.name(d) + (d == tile->row || d == term ? "0" : ""));
+    }
+  }
+  order.insert(order.end(), {i + "1", j, k + "1"});
+  give("reorder", order);
+  give("unroll", {i + "1", tile->height});
+  give("unroll", {j, *shape_.extent(tile->other)});
+  give("vectorize", {k + "1", lanes});
+  return true;
 }
 
 /// The loops over blocks of a tiled reduction run as one parallel loop, but for inner ones if their

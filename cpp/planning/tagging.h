@@ -70,6 +70,7 @@ private:
   void sum_window(size_t column, std::int64_t lanes);
   bool sums_short() const;
   void sum_terms(size_t term, std::int64_t lanes);
+  bool sum_beside(std::int64_t lanes);
   void write_out(size_t column);
   void sum_few_columns(size_t column, size_t term, std::int64_t lanes);
   bool has_few_results() const;

@@ -31,6 +31,21 @@ TEST(Simplify, KeepsDivisionsThatRangesDoNotDecide) {
   EXPECT_EQ(line.printed(), "for i in range(-5, N):\n  Y[(3 * i + 1) // 2] = X[i]\n");
 }
 
+TEST(Simplify, DividesTheOperandsOfAnExtremum) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto most = maximum(i, add(mul(integer(3), i), integer(-6)));
+  const auto up = floor_div(sub(most, i), integer(2));
+  const auto down = floor_div(sub(i, most), integer(2));
+  const auto other = floor_div(most, integer(2)); // i // 2 would be left
+  line.kernel.body = for_loop(1, "i", integer(0), line.n, LoopKind::Serial, 0,
+                              block({Line::y(up, Line::x(i)), Line::y(down, Line::x(other))}));
+  line.kernel.body = simplify_indices(line.kernel.body, {});
+  EXPECT_EQ(line.printed(), "for i in range(0, N):\n"
+                            "  Y[max(0, i - 3)] = X[i]\n"
+                            "  Y[min(0, 3 - i)] = X[max(i, 3 * i - 6) // 2]\n");
+}
+
 TEST(Simplify, DecidesMinimaAndConditions) {
   Line line;
   Ranges known;

@@ -20,6 +20,17 @@ TEST(Vectorize, RestUnderAMask) {
                             "  # where 0 + lanes(4) < min(4, N)\n");
 }
 
+TEST(Vectorize, LoopsThatRangesBoundByTheirLanes) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto v = variable(2, "v");
+  line.kernel.body = for_loop(1, "i", integer(0), integer(3), LoopKind::Serial, 0,
+                              for_loop(2, "v", integer(0), sub(integer(8), i), LoopKind::Vector, 8,
+                                       Line::y(v, Line::x(add(v, i)))));
+  line.kernel.body = vectorize_loops(line.kernel.body, {4});
+  EXPECT_EQ(line.printed().find("for v"), std::string::npos) << line.printed();
+}
+
 TEST(Vectorize, ElementsTooSmallForAMaskStaySerial) {
   Line line;
   const auto v = variable(2, "v");

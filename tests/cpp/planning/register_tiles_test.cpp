@@ -60,6 +60,31 @@ TEST(RegisterTiles, OfAConvolutionTheRowsAreWhatSharesTheImage) {
   EXPECT_EQ(tile->terms, (std::vector<size_t>{3, 4, 5}));
 }
 
+/// dw[f,c,r,s] = sum(G[f,y,x] * X[c,2y+r,2x+s] over y, x) of 3 x `columns` weights.
+ComputationPtr gradient_for_weights(std::int64_t columns) {
+  const auto x = input("X", {size("C"), plus(times(size("H"), number(2)), number(1)),
+                             plus(times(size("W"), number(2)), number(columns))});
+  const auto g = input("G", {size("F"), size("H"), size("W")});
+  const ExprPtr product = times(access(g, {at("f"), at("y"), at("x")}),
+                                access(x, {at("c"), plus(times(at("y"), number(2)), at("r")),
+                                           plus(times(at("x"), number(2)), at("s"))}));
+  return define("[F,C] -> { dw[f,c,r,s] : 0 <= f < F and 0 <= c < C and 0 <= r < 3 and 0 <= s < " +
+                    std::to_string(columns) + " }",
+                reduce(Op::ReduceSum, {over("y", size("H")), over("x", size("W"))}, product));
+}
+
+TEST(RegisterTiles, OfAGradientForWeightsResultsShareWhatTermsLoad) {
+  const auto tile = plan_result_tile(Shape(*gradient_for_weights(3)), true);
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->row, 0U);   // filters share the image
+  EXPECT_EQ(tile->other, 3U); // columns of a window share the gradients of its results
+  EXPECT_EQ(tile->height, 4); // of twelve sums
+  EXPECT_EQ(plan_result_tile(Shape(*gradient_for_weights(3)), false)->height, 2);
+  EXPECT_EQ(plan_result_tile(Shape(*gradient_for_weights(64)), true)->other, 2U); // no window
+  EXPECT_FALSE(plan_result_tile(Shape(*matmul()->outputs.front()), true));
+  EXPECT_FALSE(plan_result_tile(Shape(*channels_first()), true)); // its terms are few
+}
+
 TEST(RegisterTiles, OfAConvolutionThatTakesEverySecondPixelRowsShareWhatIsChosen) {
   const auto x = input("X", {size("C"), size("H"), size("W")});
   const auto w = input("w", {size("F"), size("C"), number(3), number(3)});

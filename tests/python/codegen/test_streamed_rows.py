@@ -73,8 +73,9 @@ def test_of_one_result_threads_sum_blocks() -> None:
     g = tw.function("largest", outputs=[line], inputs=[z])
     for function in (f, g):
         assert re.search(
-            r"_blocks\.vectorize.*parallelize\(\"i0\"\)", str(function.default_schedule)
+            r"_blocks\..*vectorize.*parallelize\(\"i0\"\)", str(function.default_schedule)
         )
+    assert 'unroll("i11", 4)' in str(f.default_schedule)  # four rows beside each other
     for shape in SHAPES:
         a, b, _, v = arrays(shape)
         np.testing.assert_allclose(f(a, b), (a * b).sum(), rtol=1e-12)

@@ -20,11 +20,18 @@ namespace {
 
 constexpr const char *doing = "translating loops";
 
-/// Does `value` read the element that the statement writes, whichever producer it is of?
-bool is_element_written(const ExprPtr &value, const Statement &statement, const Program &program) {
+/// Does `value` read the element that the statement writes, whichever producer it is of, in all of
+/// these instances?
+bool is_element_written(const ExprPtr &value, const Statement &statement, const Program &program,
+                        const isl::set &instances) {
+  const IterationSpace space{statement.name, statement.iterators};
   if (value->kind == ExprKind::Select) {
-    return is_element_written(value->operands[1], statement, program) &&
-           is_element_written(value->operands[2], statement, program);
+    // Of element 0, who wrote it is known.
+    const auto condition = to_set(value->operands[0], space);
+    const isl::set then = condition ? instances.intersect(*condition) : instances;
+    const isl::set otherwise = condition ? instances.subtract(*condition) : instances;
+    return is_element_written(value->operands[1], statement, program, checked(then, doing)) &&
+           is_element_written(value->operands[2], statement, program, checked(otherwise, doing));
   }
   if (value->kind != ExprKind::Access || value->position > 0 ||
       value->type != statement.computation->type) {
@@ -34,13 +41,15 @@ bool is_element_written(const ExprPtr &value, const Statement &statement, const 
   if (place.buffer != statement.buffer) {
     return false;
   }
-  const IterationSpace space{statement.name, statement.iterators};
   const std::vector<ExprPtr> index = index_of_read(*value, place);
   for (size_t d = 0; d < index.size(); ++d) {
     const auto read = to_affine(index[d], space);
     const auto written = to_affine(statement.index[d], space);
-    if (!read || !written ||
-        !isl::manage(isl_pw_aff_plain_is_equal(read->get(), written->get())).is_true()) {
+    if (!read || !written) {
+      return false;
+    }
+    if (!isl::manage(isl_pw_aff_plain_is_equal(read->get(), written->get())).is_true() &&
+        !checked(instances.is_subset(read->eq_set(*written)), doing)) {
       return false;
     }
   }
@@ -56,8 +65,9 @@ struct Stored {
 /// An element that stays as it is where a condition does not hold is stored where it does.
 Stored stored_part(const Statement &statement, const Program &program) {
   Stored stored{{}, statement.value};
+  const isl::set instances = statement.domain.intersect_params(program.context);
   while (statement.role == StatementRole::Value && stored.value->kind == ExprKind::Select &&
-         is_element_written(stored.value->operands[2], statement, program)) {
+         is_element_written(stored.value->operands[2], statement, program, instances)) {
     stored.conditions.push_back(stored.value->operands[0]);
     stored.value = stored.value->operands[1];
   }

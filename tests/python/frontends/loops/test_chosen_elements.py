@@ -126,3 +126,65 @@ def test_under_found_schedules_and_in_a_local_array() -> None:
     assert sorted_by_count(given, 4).tolist() == [1, 1, 2, 1]
     with pytest.raises(tw.SubscriptError, match="3 is out of bounds for axis 0 of count"):
         sorted_by_count(given, 3)
+
+
+def test_an_update_behind_conditions_touches_one_element():
+    # Who wrote elements 0 and 1 is known, of others it is not; all of it is the same memory.
+    @tw.jit
+    def sieve(n):
+        s = np.ones(n, dtype=np.bool_)
+        s[0] = False
+        s[1] = False
+        i = 2
+        while i * i < n:
+            if s[i]:
+                for j in range(i * i, n, i):
+                    s[j] = False
+            i += 1
+        return s.sum()
+
+    assert sieve(2000) == sieve.py_func(2000) == 303
+    assert str(sieve.loops).count("in range(0, n)") == 2  # to fill it, and to add it up
+
+
+def test_branches_that_assign_one_element_are_one_statement():
+    @tw.jit
+    def longest(a, b, L, found):
+        for i in range(1, L.shape[0]):
+            for j in range(1, L.shape[1]):
+                if a[i - 1] == b[j - 1]:
+                    found[i, j] = a[i - 1]
+                    L[i, j] = L[i - 1, j - 1] + 1
+                else:
+                    found[i, j] = -1
+                    if L[i - 1, j] > L[i, j - 1]:
+                        L[i, j] = L[i - 1, j]
+                    else:
+                        L[i, j] = L[i, j - 1]
+
+    draw = np.random.default_rng(3)
+    a, b = draw.integers(0, 3, 20), draw.integers(0, 3, 30)
+    given = [np.zeros((21, 31), np.int64) for _ in range(4)]
+    longest(a, b, given[0], given[1])
+    longest.py_func(a, b, given[2], given[3])
+    np.testing.assert_array_equal(given[0], given[2])
+    np.testing.assert_array_equal(given[1], given[3])
+    assert not any(line.strip().startswith("if ") for line in str(longest.loops).splitlines())
+
+
+def test_a_condition_that_reads_what_its_branches_assign_is_asked_once():
+    @tw.jit
+    def turned(x, y):
+        for i in range(len(x)):
+            if x[i] > 0:
+                x[i] = -x[i]
+                y[i] = 1
+            else:
+                x[i] = 2 * x[i]
+                y[i] = 2
+
+    given = np.array([3.0, -1.0, 0.0, 5.0])
+    x, y = given.copy(), np.zeros(4)
+    turned(x, y)
+    np.testing.assert_array_equal(x, [-3.0, -2.0, 0.0, -5.0])
+    np.testing.assert_array_equal(y, [1, 2, 2, 1])

@@ -345,8 +345,9 @@ void Tagging::scatter_rows(std::int64_t lanes) {
   size_t column = shape_.column();
   std::vector<Argument> order;
   for (; column > 0 && shape_.is_chosen(column); --column) {
-    order.insert(order.begin(), shape_.name(column));
+    order.emplace_back(shape_.name(column));
   }
+  std::reverse(order.begin(), order.end());
   if (shape_.is_chosen(column) || shape_.reduced() > 0 || !shape_.all_contiguous(column) ||
       !shape_.any_contiguous(column) || shape_.extent(column).value_or(lanes) < lanes) {
     return;

@@ -15,6 +15,7 @@ import tilewright as tw
 from .. import _core
 from ..base.notices import warn
 from ..schedule.kept_schedules import Found, load_found, store_found
+from .local_scalars import inline_local_scalars
 
 __all__ = ["Places", "any_order", "auto_schedule", "for_gpu", "keep_order", "places_of"]
 
@@ -129,6 +130,8 @@ def _found(
         return tiles
     if in_time:
         order.apply_to(function)
+    if inline_local_scalars(function, _flat(order.commands)):
+        order = function.schedule
     try:
         kept, commands, decisions = _core.better_nests(function, 0 if in_time else MOST_OPERATIONS)
     except tw.AnalysisLimitError:

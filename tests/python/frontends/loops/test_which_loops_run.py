@@ -114,3 +114,38 @@ def test_functions_of_many_statements_have_vectors(
     for own, right in zip(given, want, strict=True):
         np.testing.assert_array_equal(own, right)
     assert str(many.schedule).count(".vectorize(") == 72
+
+
+def test_local_scalars_are_computed_where_they_are_read():
+    @tw.jit
+    def median(x, y):
+        for i in range(x.shape[0]):
+            for j in range(1, x.shape[1] - 1):
+                a = x[i, j - 1]
+                b = x[i, j]
+                c = x[i, j + 1]
+                y[i, j] = max(min(a, b), min(max(a, b), c))
+
+    x = r.random((7, 40))
+    y, want = np.zeros((7, 40)), np.zeros((7, 40))
+    median(x, y)
+    median.py_func(x, want)
+    np.testing.assert_array_equal(y, want)
+    commands = [(name, command) for name, command, _ in median.schedule.commands]
+    assert {("S1", "inline"), ("S2", "inline"), ("S3", "inline")} <= set(commands)
+    assert "# vector" in str(median.loops) and "a_of_S1" not in str(median.loops)
+
+
+def test_a_scalar_whose_source_is_overwritten_before_it_is_read_keeps_its_place():
+    @tw.jit
+    def swapped(x):
+        for i in range(len(x) // 2):
+            t = x[i]
+            x[i] = x[len(x) - 1 - i]
+            x[len(x) - 1 - i] = t
+
+    x = r.random(11)
+    want = x[::-1].copy()
+    swapped(x)
+    np.testing.assert_array_equal(x, want)
+    assert "inline(" not in str(swapped.schedule)

@@ -45,7 +45,8 @@ def inline_local_scalars(
             for name in names:
                 function[name].inline()
     except tw.ScheduleError:
-        return len(names) > 1 and any([_inlined(function, name) for name in names[:_MOST_ATTEMPTS]])
+        attempts = names[:_MOST_ATTEMPTS] if len(names) > 1 else []
+        return sum(_inlined(function, name) for name in attempts) > 0
     return True
 
 

@@ -76,7 +76,7 @@ def test_a_buffer_inside_the_computation_s_own_loops_is_refused():
     _, rows, out = blur()
     out.tile(i, j, 8, 16)
     rows.compute_at(out, "i0")
-    with pytest.raises(tw.ScheduleError, match="shares 1 loops with out"):
+    with pytest.raises(tw.ScheduleError, match="shares 1 loop with out"):
         rows.store_at(out, "j0")
 
 

@@ -192,7 +192,7 @@ def test_store_at_that_makes_no_sense():
     nonsense(blur(), lambda f: f["B"].store_at("C", i), "give compute_at first")
     program = blur()
     program.function["B"].compute_at("C", i)
-    nonsense(program, lambda f: f["B"].store_at("C", j), "shares 1 loops with C")
+    nonsense(program, lambda f: f["B"].store_at("C", j), "shares 1 loop with C")
     nonsense(program, lambda f: f["B"].store_at("C", "q"), "no loop named 'q'")
     nonsense(program, lambda f: f["B"].store_at("Z", i), "no computation named 'Z'")
     nonsense(program, lambda f: f["B"].store_at("C", i, "cloud"), '"shared" or "private"')

@@ -78,6 +78,9 @@ def local_laplacian() -> tw.Function:
         wide = (lambda y: made[k, y, j]) if shades else (lambda y: made[y, j])
         return finer(wide, i, rows[scale + 1])
 
+    def reader_of(stage: Any) -> Any:
+        return lambda y, x_: stage[y, x_]
+
     shade = tw.cast(k, tw.float32) * (1 / (SHADES - 1))
     apart = x[i, j] - shade
     remapped = shade + apart * EDGE + apart * tw.exp(apart * apart * -WIDTH) * DETAIL
@@ -97,7 +100,7 @@ def local_laplacian() -> tw.Function:
         if result is not None:
             own = own + enlarged(f"larger{s}", result, s, False)
         made = tw.computation(f"result{s}", {i: rows[s], j: columns[s]}, own, dtype=tw.float32)
-        result = lambda y, x_, made=made: made[y, x_]  # noqa: E731
+        result = reader_of(made)
     return tw.function("local_laplacian", outputs=[made])
 
 

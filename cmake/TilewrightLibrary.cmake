@@ -39,7 +39,11 @@ function(tilewright_grouped variable root folder)
     execute_process(
       COMMAND "${TILEWRIGHT_PYTHON}" "${CMAKE_SOURCE_DIR}/scripts/groups.py" "${root}"
               "${CMAKE_BINARY_DIR}/groups/${folder}" ${together}
-      OUTPUT_VARIABLE together COMMAND_ERROR_IS_FATAL ANY)
+      OUTPUT_VARIABLE sources COMMAND_ERROR_IS_FATAL ANY)
+    # Which files go together depends on the names in them, and in the headers that they include.
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/cpp/*.h" "${root}/*.h")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${together} ${headers})
+    set(together ${sources})
   endif()
   set(${variable} ${alone} ${together} PARENT_SCOPE)
 endfunction()

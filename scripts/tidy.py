@@ -62,6 +62,7 @@ def look(path: Path, flags: tuple[str, ...]) -> str:
     """clang-tidy's findings for a source and the sources that it includes; empty if there is none."""
     command = [TIDY, "--quiet", f"--config-file={ROOT / '.clang-tidy'}"]
     command += [r"--header-filter=(^|/)(cpp|tests/cpp)/.*\.(h|cpp)$", str(path), "--", *flags]
+    command += ["-Wno-unknown-warning-option"]  # the flags are those of GCC, which has more
     answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     if answer.returncode == 0:
         return ""

@@ -65,8 +65,11 @@ struct Stored {
 /// An element that stays as it is where a condition does not hold is stored where it does.
 Stored stored_part(const Statement &statement, const Program &program) {
   Stored stored{{}, statement.value};
+  if (statement.role != StatementRole::Value || stored.value->kind != ExprKind::Select) {
+    return stored;
+  }
   const isl::set instances = statement.domain.intersect_params(program.context);
-  while (statement.role == StatementRole::Value && stored.value->kind == ExprKind::Select &&
+  while (stored.value->kind == ExprKind::Select &&
          is_element_written(stored.value->operands[2], statement, program, instances)) {
     stored.conditions.push_back(stored.value->operands[0]);
     stored.value = stored.value->operands[1];

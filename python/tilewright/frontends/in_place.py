@@ -7,14 +7,14 @@ which the checker of every schedule decides (PENCIL report, INRIA RT-0457, secti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import tilewright as tw
 
 from .. import _core
 from ..base.notices import warn
 from ..schedule.kept_schedules import Found, load_found, store_found
+from ..schedule.schedule_text import each_command
 from .local_scalars import inline_local_scalars
 
 __all__ = ["Places", "any_order", "auto_schedule", "for_gpu", "keep_order", "places_of"]
@@ -26,7 +26,7 @@ Places = dict[str, list[tuple[str, str]]]
 def places_of(function: tw.Function, arrays: Sequence[str]) -> Places:
     """Where the commands of a function store its computations, as far as these arrays go."""
     found: Places = {}
-    for computation, command, arguments in _flat(function.schedule.commands):
+    for computation, command, arguments in each_command(function.schedule.commands):
         if command == "store_in" and len(arguments) == 1:
             array = str(arguments[0]).partition("[")[0].strip()
             if array in arrays:
@@ -130,7 +130,7 @@ def _found(
         return tiles
     if in_time:
         order.apply_to(function)
-    if inline_local_scalars(function, _flat(order.commands)):
+    if inline_local_scalars(function, each_command(order.commands)):
         order = function.schedule
     try:
         kept, commands, decisions = _core.better_nests(function, 0 if in_time else MOST_OPERATIONS)
@@ -168,11 +168,11 @@ def _time_tiles(
 
 
 def _skewed(schedule: tw.Schedule) -> set[str]:
-    return {name for name, command, _ in _flat(schedule.commands) if command == "skew"}
+    return {name for name, command, _ in each_command(schedule.commands) if command == "skew"}
 
 
 def _vectors(schedule: tw.Schedule) -> set[str]:
-    return {name for name, command, _ in _flat(schedule.commands) if command == "vectorize"}
+    return {name for name, command, _ in each_command(schedule.commands) if command == "vectorize"}
 
 
 def keep_order(function: tw.Function, reason: str) -> None:
@@ -201,17 +201,9 @@ def _stored(
 
 def _without_declared_loops(function: tw.Function) -> None:
     """Loops as declared cannot stand in for little work where arrays are overwritten."""
-    for _, command, arguments in reversed(list(_flat(function.schedule.commands))):
+    for _, command, arguments in reversed(list(each_command(function.schedule.commands))):
         if command == "when_work":
             least, threads, *rest = (*arguments, 0, 0)[:3]
             if least:
                 function.when_work(0, int(threads), int(rest[0]) if rest else 0)
             return
-
-
-def _flat(commands: Sequence[Any]) -> Iterator[tuple[str, str, Sequence[Any]]]:
-    for computation, command, arguments in commands:
-        if command == "transaction":
-            yield from _flat(arguments)
-        else:
-            yield computation, command, arguments

@@ -92,14 +92,21 @@ def _candidates(function: tw.Function, scalars: set[str]) -> list[str]:
         if not is_one or plain is None:
             continue
         more = grown[name] * places
-        if (
-            _operations(plain) * (places - 1) > _MOST_OPERATIONS
-            or grown[reader] + more > _MOST_NODES
-        ):
+        operations = _operations(plain)
+        if operations * (places - 1) > _MOST_OPERATIONS or grown[reader] + more > _MOST_NODES:
             continue
+        if operations and _has_terms(computations[reader]):
+            continue  # each term would compute it again
         grown[reader] += more
         found.append(name)
     return found
+
+
+def _has_terms(computation: _core.Computation) -> bool:
+    """Whether it adds up, or folds, in an iteration."""
+    return any(
+        node.kind in ("reduce", "fold") for _, value in computation.pieces for node in value.nodes()
+    )
 
 
 def _operations(value: _core.Expr) -> int:

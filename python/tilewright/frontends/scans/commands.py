@@ -10,6 +10,7 @@ from typing import Any
 import tilewright as tw
 
 from ... import _core
+from ...schedule.schedule_text import each_command
 from .recurrences import Recurrence, arrays_of, producers_of
 
 __all__ = ["Commands"]
@@ -62,7 +63,7 @@ class Commands:
     def apply(self, made: tw.Function) -> None:
         """The blocks at once, the members in the same loops; what else there is, as it was."""
         own = {*self.found.members, *self.totals, *self.carries, *self.firsts}
-        given = _one_by_one(self.old.schedule.commands)
+        given = tuple(each_command(self.old.schedule.commands))
         concerned = [each for each in given if each[0] in own or not each[0]]
         if concerned:
             raise tw.ScheduleError(
@@ -70,7 +71,7 @@ class Commands:
                 f"{concerned[0][0] or 'f'}.{concerned[0][1]}; schedule what it gives instead"
             )
         if not given:
-            given = _one_by_one(made.default_schedule.commands)
+            given = tuple(each_command(made.default_schedule.commands))
             given = tuple(
                 e for e in given if e[0] and e[0] not in own and e[0] in made.computations
             )
@@ -249,11 +250,3 @@ class Commands:
             if name not in self.found.members and read & (found | set(self.found.members)):
                 found.add(name)
         return found
-
-
-def _one_by_one(commands: Sequence[tuple[str, str, Any]]) -> tuple[tuple[str, str, Any], ...]:
-    """Commands, those of transactions among them."""
-    found: list[tuple[str, str, Any]] = []
-    for each in commands:
-        found += _one_by_one(each[2]) if each[:2] == ("", "transaction") else [each]
-    return tuple(found)

@@ -148,3 +148,16 @@ def test_a_scalar_whose_source_is_overwritten_before_it_is_read_keeps_its_place(
     swapped(x)
     np.testing.assert_array_equal(x, want)
     assert "inline(" not in str(swapped.schedule)
+
+
+def test_a_costly_scalar_is_not_computed_for_each_term():
+    @tw.jit
+    def weighted(A, x, y):
+        for i in range(len(x)):
+            w = np.exp(x[i])
+            y[i] = np.sum(A[i] * w)
+
+    A, x, y = r.random((5, 30)), r.random(5), np.zeros(5)
+    weighted(A, x, y)
+    np.testing.assert_allclose(y, (A * np.exp(x)[:, None]).sum(1), rtol=1e-12)
+    assert "inline(" not in str(weighted.schedule)

@@ -64,9 +64,9 @@ def drawn_commands(case: Case) -> list[Command]:
     return runner.attempted
 
 
-def computations_read(function: tw.Function, description: dict[str, Any]) -> list[str]:
+def computations_read(layers: str, description: dict[str, Any]) -> list[str]:
     """Those that others read: readers of a view may read what it shows instead."""
-    values = re.findall(r"^ +\{ (\w+)\[.*?\} : (.*)$", str(function.layers), re.MULTILINE)
+    values = re.findall(r"^ +\{ (\w+)\[.*?\} : (.*)$", layers, re.MULTILINE)
     return [
         name
         for name in description["computations"]
@@ -74,9 +74,9 @@ def computations_read(function: tw.Function, description: dict[str, Any]) -> lis
     ]
 
 
-def nonnegative_parameters(function: tw.Function) -> set[str]:
+def nonnegative_parameters(layers: str) -> set[str]:
     """The parameters that no call has below 0."""
-    context = re.search(r"^ *parameters \[.*$", str(function.layers), re.MULTILINE)
+    context = re.search(r"^ *parameters \[.*$", layers, re.MULTILINE)
     return set(re.findall(r"(\w+) >= 0", context[0])) if context else set()
 
 
@@ -101,6 +101,12 @@ class Runner:
         self.attempted: list[Command] = []
         #: Why the model does not know the mapping any more; then only values are compared.
         self.lost = ""
+        #: Loops are generated after each command, or only at the end: of the time of a case that is compiled
+        #: not, code generation is half. The end has the loops of all commands.
+        self.lowers_each = (
+            case["commands"] is not None or random.Random(case["seed"] + ":loops").random() < 0.25
+        )
+        self.has_old_loops = False
 
     def count(self, what: str) -> None:
         self.statistics[what] = self.statistics.get(what, 0) + 1
@@ -121,7 +127,8 @@ class Runner:
             return self.statistics
         self.description = _core.describe_mapping(self.original)
         self.function = self.original.copy()  # of the same first schedule
-        self.description["read"] = computations_read(self.original, self.description)
+        layers = str(self.original.layers)
+        self.description["read"] = computations_read(layers, self.description)
         self.model = Model(self.description, self.program)
         if list(self.description["computations"]) != list(self.model.computations):
             text = f"computations {list(self.description['computations'])}"
@@ -131,7 +138,7 @@ class Runner:
                 text = f"{name} is scheduled by {one['iterators']}, not by {self.model.iterators[name]}"
                 raise Failure("instances", text, [])
         self.model.parameters = list(self.function.parameters)
-        self.model.nonnegative = nonnegative_parameters(self.function)
+        self.model.nonnegative = nonnegative_parameters(layers)
         self.model.shapes = {
             name: extents for name, _, extents, is_output in self.function._arguments if is_output
         }
@@ -155,8 +162,9 @@ class Runner:
             judge_automatic(self)
         elif self.case["commands"] is None:
             rng = random.Random(self.case["seed"] + ":commands")
-            default = self.original.default_schedule.commands
-            if default and rng.random() < 0.2:  # what the library chooses is judged as well
+            if (  # what the library chooses is judged as well
+                rng.random() < 0.2 and (default := self.original.default_schedule.commands)
+            ):
                 for computation, name, arguments in default:
                     self.step([computation, name, as_drawn(name, arguments)])
                     if not self.done or self.done[-1][1] != name:
@@ -174,6 +182,8 @@ class Runner:
         else:
             for command in self.case["commands"]:
                 self.step(command)
+        if self.has_old_loops:
+            self.generate_loops()
         if not self.lost:
             self.same_times(self.model)
         if any(command[1] == "independent" for command in flat(self.done)):
@@ -219,7 +229,14 @@ class Runner:
                 raise Failure("order", f"at {shown(sizes)}: {difference}", self.done)
 
     def lower(self) -> None:
-        """What was accepted has loops: only the operation limit may stand in the way."""
+        """What was accepted has loops."""
+        if self.lowers_each:
+            self.generate_loops()
+        else:
+            self.has_old_loops = True
+
+    def generate_loops(self) -> None:
+        """Only the operation limit may stand in the way."""
         try:
             str(self.function.loops)
         except tw.AnalysisLimitError:

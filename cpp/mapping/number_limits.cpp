@@ -71,11 +71,18 @@ void require_small_numbers(const MappingState &before, const MappingState &after
   }
   for (const auto &[name, storage] : after.storage) {
     const auto known = before.storage.find(name);
-    const bool same =
-        known != before.storage.end() && known->second.relation.get() == storage.relation.get();
-    if (!same && !has_small_numbers(storage.relation)) {
-      refuse_numbers(command, "the place of " + name + " in buffer '" + storage.buffer + "'");
+    if (known == before.storage.end() ||
+        known->second.relation.get() != storage.relation.get()) {
+      require_small_place(storage.relation, name, command);
     }
+  }
+}
+
+void require_small_place(const isl::map &place, const std::string &computation,
+                         const Command &command) {
+  if (!has_small_numbers(place)) {
+    refuse_numbers(command, "the place of " + computation + " in buffer '" +
+                                place.range_tuple_id().name() + "'");
   }
 }
 

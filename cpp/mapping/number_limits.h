@@ -20,4 +20,8 @@ inline constexpr std::int64_t largest_number = std::int64_t{1} << 40;
 void require_small_numbers(const MappingState &before, const MappingState &after,
                            const Command &command);
 
+/// The same of the elements that a computation is to be stored in.
+void require_small_place(const isl::map &place, const std::string &computation,
+                         const Command &command);
+
 } // namespace tilewright

@@ -327,6 +327,7 @@ void store(MappingState &state, const Command &command, const isl::map &given,
   if (!given.has_range_tuple_id().is_true()) {
     refuse(command, "the buffer needs a name, e.g. \"buffer[i]\"");
   }
+  require_small_place(given, command.computation, command); // before its extents are formulas
   Storage storage;
   storage.buffer = given.range_tuple_id().name();
   storage.relation = given;

@@ -10,6 +10,7 @@ import pytest
 from scipy import signal
 
 import tilewright as tw
+from refusals import raises
 from tilewright.kernels import dsp
 
 REALS = [np.float32, np.float64]
@@ -373,5 +374,5 @@ def test_kernels_say_what_they_take() -> None:
         (lambda: dsp.biquads().stream(sos=np.zeros((0, 6))), ValueError, "S"),
         (lambda: dsp.lms().stream(mu=0.1), ValueError, "needs R"),
     ):
-        with pytest.raises(error, match=match):
+        with raises(error, match):
             make()

@@ -74,7 +74,9 @@ def test_set_access_that_makes_no_sense():
     ]
     for text, message in cases:
         nonsense(pair(), lambda f, text=text: f["B"].set_access(text), message)
-    nonsense(pair(), lambda f: f["B"].set_access(3), "takes an isl map as text")
+    nonsense(
+        pair(), lambda f: f["B"].set_access(3), "isl map of set_access must be a string, got 3"
+    )
 
 
 def test_set_access_below_0():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from refusals import raises
 
 i, j, k, l = tw.iters("i j k l")
 N, M, K = tw.params("N M K")
@@ -281,10 +282,10 @@ class TestCommands:
                 "names the new loops itself",
                 lambda: c.vectorize("k", 4, "a", "b", partial=True),
             ),
-            ("no loop 'm'", lambda: c.parallelize("m", partial=4)),
+            ("no loop named 'm'", lambda: c.parallelize("m", partial=4)),
             ("at least 1", lambda: c.parallelize("k", partial=0)),
         ):
-            with pytest.raises(tw.ScheduleError, match=match):
+            with raises(tw.ScheduleError, match):
                 call()
         for call in (
             lambda: c.parallelize("k", partial="4"),

@@ -9,6 +9,7 @@ import pytest
 from programs import check
 
 import tilewright as tw
+from refusals import raises
 
 i, j, k = tw.iters("i j k")
 
@@ -97,14 +98,14 @@ MISTAKES = [
     (lambda c: c.set_schedule("{ C[i,j,k] -> [i, j] }"), "same time"),
     (lambda c: c.set_schedule("{ C[i,j] -> [i, j] }"), r"C\[i,j,k\]"),
     (lambda c: c.store_in("x[i*j]"), "affine"),
-    (lambda c: c.store_in("A[i, j]"), "input"),
+    (lambda c: c.store_in("A[i, j]"), "their shapes differ"),
 ]
 
 
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES)
 def test_commands_that_make_no_sense(mistake, message):
     function = programs.matmul().function
-    with pytest.raises(tw.ScheduleError, match=message) as caught:
+    with raises(tw.ScheduleError, message) as caught:
         mistake(function["C"])
     assert not isinstance(caught.value, tw.IllegalScheduleError)
     assert "test_schedule_values.py" in str(caught.value)

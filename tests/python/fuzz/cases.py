@@ -101,8 +101,7 @@ class Runner:
         self.attempted: list[Command] = []
         #: Why the model does not know the mapping any more; then only values are compared.
         self.lost = ""
-        #: Loops are generated after each command, or only at the end: of the time of a case that is compiled
-        #: not, code generation is half. The end has the loops of all commands.
+        #: Loops are generated after each command, or only at the end: they are half of a case's time.
         self.lowers_each = (
             case["commands"] is not None or random.Random(case["seed"] + ":loops").random() < 0.25
         )
@@ -182,6 +181,10 @@ class Runner:
         else:
             for command in self.case["commands"]:
                 self.step(command)
+        self.compare_values()
+        return self.statistics
+
+    def compare_values(self) -> None:
         if self.has_old_loops:
             self.generate_loops()
         if not self.lost:
@@ -191,7 +194,6 @@ class Runner:
         elif self.compiled:
             for sizes in self.case["sizes"]:
                 self.compare(sizes)
-        return self.statistics
 
     # ---- verdicts ----
 
@@ -229,7 +231,6 @@ class Runner:
                 raise Failure("order", f"at {shown(sizes)}: {difference}", self.done)
 
     def lower(self) -> None:
-        """What was accepted has loops."""
         if self.lowers_each:
             self.generate_loops()
         else:

@@ -370,7 +370,11 @@ def test_kernels_say_what_they_take() -> None:
         (lambda: dsp.cic(stages=-1), ValueError, "stages must be at least 1"),
         (lambda: dsp.feedback_delay_network(5), TypeError, "delays must be"),
         (lambda: dsp.max_filter().stream(R=0), ValueError, "nothing connects y with"),
-        (lambda: dsp.echo().stream(gain=0.5, D=0), ValueError, "constraints of function echo contradict"),
+        (
+            lambda: dsp.echo().stream(gain=0.5, D=0),
+            ValueError,
+            "constraints of function echo contradict",
+        ),
         (
             lambda: dsp.biquads().stream(sos=np.zeros((0, 6))),
             ValueError,

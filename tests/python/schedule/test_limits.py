@@ -88,7 +88,6 @@ def test_places_of_temporaries_with_numbers_that_are_too_large(place: str):
     assert f.schedule == text
 
 
-
 @pytest.mark.parametrize(
     "command",
     [

@@ -71,8 +71,7 @@ void require_small_numbers(const MappingState &before, const MappingState &after
   }
   for (const auto &[name, storage] : after.storage) {
     const auto known = before.storage.find(name);
-    if (known == before.storage.end() ||
-        known->second.relation.get() != storage.relation.get()) {
+    if (known == before.storage.end() || known->second.relation.get() != storage.relation.get()) {
       require_small_place(storage.relation, name, command);
     }
   }

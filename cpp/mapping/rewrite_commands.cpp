@@ -47,9 +47,9 @@ bool involves(const LoopDimension &loop, unsigned first, unsigned count) {
                  "the iterators of a loop");
 }
 
-/// Gives each iterator that no loop runs over a loop of its own, innermost.
-void add_missing_loops(TimeSpaceMap &map, const InstanceSpace &instances) {
-  for (unsigned k = 0; k < instances.iterators.size(); ++k) {
+/// Gives each iterator from the first one on that no loop runs over a loop of its own, innermost.
+void add_missing_loops(TimeSpaceMap &map, const InstanceSpace &instances, size_t first = 0) {
+  for (unsigned k = static_cast<unsigned>(first); k < instances.iterators.size(); ++k) {
     if (std::any_of(map.dimensions.begin(), map.dimensions.end(),
                     [&](const LoopDimension &loop) { return involves(loop, k, 1); })) {
       continue;
@@ -83,7 +83,8 @@ void add_reduced_loops(MappingState &state, const Computation &computation) {
     value = isl_pw_aff_set_tuple_id(value, isl_dim_in, instances.domain.tuple_id().release());
     loop.value = checked(isl::manage(value), "the loops of a reduction");
   }
-  add_missing_loops(map, instances);
+  // Copies of one element have no loops over their own iterators, and need none.
+  add_missing_loops(map, instances, instances.iterators.size() - instances.reduced);
 }
 
 /// Inlining may leave a reduction as the whole value of a reader, which is then scheduled by its

@@ -85,6 +85,16 @@ class Equal:
         return 0 if self.loop.evaluate(env) == env[self.name] else -1
 
 
+class AmongSteps:
+    """Not negative where an iterator is a whole number of steps from the first value of its range."""
+
+    def __init__(self, name: str, low: Any, step: int) -> None:
+        self.name, self.low, self.step = name, low, step
+
+    def __call__(self, env: Env) -> int:
+        return -((env[self.name] - evaluate_affine(self.low, env)) % self.step)
+
+
 class Substituted:
     def __init__(self, value: Any, names: dict[str, Any]) -> None:
         self.value, self.names = value, names
@@ -353,6 +363,7 @@ def factored(
             *where,
             with_names([0, {iterator: 1, "low": -1}], {"low": own[1]}),
             with_names([-1, {iterator: -1, "high": 1}], {"high": own[2]}),
+            *(AmongSteps(iterator, own[1], step) for step in own[3:]),
         ]
     else:
         where = [*where, Equal(loop, iterator)]

@@ -154,11 +154,15 @@ class Space:
             if not computed:
                 yield name, tuple(known.values()), True
                 return
-            # A subscript that is not affine may be any that nobody has excluded.
-            most = {d: self.assumed.get((self.reader, s[1]), MOST) for d, s in computed.items()}
+            # A subscript that is not affine may be any that nobody has excluded; a promise is 0 to so many.
+            most = {
+                d: self.assumed[self.reader, s[1]]
+                for d, s in computed.items()
+                if (self.reader, s[1]) in self.assumed
+            }
             for cell in self.cells[name]:
                 if all(cell[d] == at for d, at in known.items()) and all(
-                    cell[d] <= limit for d, limit in most.items()
+                    0 <= cell[d] <= limit for d, limit in most.items()
                 ):
                     yield name, cell, False
         elif operation == "select":

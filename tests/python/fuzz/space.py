@@ -38,10 +38,6 @@ Cell = tuple[int, ...]
 Read = tuple[str, Cell, bool]
 
 
-#: More than any subscript.
-MOST = 1 << 40
-
-
 Pairs = list[tuple[int, int, bool]]
 
 

@@ -290,6 +290,8 @@ class Generator(DrawsPartial, DrawsViews):
         if kind != "b" and rng.random() < 0.2:
             draw = rng.random() if kind in "iu" else 1.0
             op = "nfold" if draw < 0.3 else "fold" if draw < 0.7 else "ofold"
+        if op == "nfold" and any(n[0] == "reduce" and n[1] in ("all", "any") for n in walk(body)):
+            op = "fold"  # is the last one not 0? That compares such a reduction, which is then isolated with it
         return ["reduce", op, ranges, where, body]
 
     def epilogue(self, around: dict[str, str], needs: list[Any]) -> tuple[list[Any], str]:
@@ -407,7 +409,8 @@ class Generator(DrawsPartial, DrawsViews):
         if draw < 0.22:
             value = self.reduction(around, needs, 1)
             if type_of(value[-1], self.known).kind in "iu" and rng.random() < 0.3:
-                value[1] = rng.choice(("fold", "fold", "nfold"))
+                bools = any(n[0] == "reduce" and n[1] in ("all", "any") for n in walk(value[-1]))
+                value[1] = rng.choice(("fold", "fold", "fold" if bools else "nfold"))
             if value[1] in ("fold", "nfold", "ofold") and rng.random() < 0.5:
                 value[1] += "s"  # of several states
             result["pieces"] = [[None, value]]

@@ -214,6 +214,21 @@ def reassociated(program: Program) -> set[str]:
     return found
 
 
+def deepest(program: Program) -> tuple[int, int]:
+    """The loops around the innermost term of the deepest computation; those over terms alone."""
+
+    def depth(value: list[Any]) -> int:
+        own = len(value[2]) if value[0] == "reduce" else 0
+        parts = [part for part in walk(value) if part is not value and part[0] == "reduce"]
+        return own + max((depth(part) for part in parts), default=0)
+
+    found = [
+        (len(one["iterators"]), max((depth(value) for _, value in one["pieces"]), default=0))
+        for one in program["computations"]
+    ]
+    return max(outer + inner for outer, inner in found), max(inner for _, inner in found)
+
+
 def is_exact(value: list[Any], types: dict[str, str]) -> bool:
     return type_of(value, types).kind in "biu"
 

@@ -390,7 +390,9 @@ INPUT_ITERATORS = ("i", "j", "k", "l", "m", "n")
 def copied(array: dict[str, Any], name: str) -> dict[str, Any]:
     """A computation that holds a copy of an input or of a computation."""
     if "extents" in array:
-        iterators = list(INPUT_ITERATORS[: len(array["extents"])])
+        rank = len(array["extents"])
+        many = rank > len(INPUT_ITERATORS)
+        iterators = [f"dim{d}" if many else INPUT_ITERATORS[d] for d in range(rank)]
         ranges = [[[0, {}], extent] for extent in array["extents"]]
         where: list[Any] = []
     else:

@@ -95,6 +95,7 @@ class StorageCommands(MappingState):
         small = [*itertools.product(range(6), repeat=3), *itertools.product((0, 4, 9), repeat=3)]
         # Domains whose sizes have slopes, such as 3 * i < N - 4, have a second element late.
         small += [(20, 20, 20), (20, 2, 2), (2, 20, 2), (2, 2, 20)]
+        small += itertools.product((6, 8), repeat=3)  # and others begin behind a few elements
         return all(
             check(dict(zip(AXES, sizes, strict=True)))
             for sizes in dict.fromkeys(

@@ -151,7 +151,8 @@ class StreamFunction:
                 them: ``k.stream(b=taps, channels=2)``. The arrays are copied.
 
         Raises:
-            ArgumentError: one is missing, unknown, or has another shape or type; `start` is negative.
+            ArgumentError: one is missing, unknown, or has another shape or type; the program has no
+                stream of these sizes; `start` is negative.
         """
         own = {handle.name for handle in self._program.arrays}.union(self._parameters)
         if "start" in own and start is not None:
@@ -404,10 +405,19 @@ class StreamFunction:
         key = tuple(sorted(sizes.items()))
         with self._lock:
             if key not in self._steps:
-                step = make_step(self._program, sizes, self._periods.order(sizes))
+                step = self._made(sizes)
                 step.collected = collected_ticks(step, sizes, self._periods)
                 self._steps[key] = step
             return self._steps[key]
+
+    def _made(self, sizes: dict[str, int]) -> Step:
+        try:
+            return make_step(self._program, sizes, self._periods.order(sizes))
+        except DeclarationError as error:
+            if not sizes:
+                raise
+            given = ", ".join(f"{name}={value}" for name, value in sizes.items())
+            raise ArgumentError(f"no stream of {self.name} has {given}: {error.message}") from error
 
 
 def _restored(

@@ -42,10 +42,12 @@ bool follows(const ValuePtr &subscript, std::int64_t variable) {
   return found;
 }
 
-/// What a loop does, by order of magnitude: so many operations times these parameters.
+/// What a loop does, by order of magnitude: so many operations times these parameters, and times
+/// the distances between the ends of ranges (first, behind the last) that callers give.
 struct Work {
   double operations = 0;
   std::set<std::int64_t> parameters;
+  std::set<std::pair<std::int64_t, std::int64_t>> ranges;
 };
 
 /// The operations of one iteration of a statement itself.
@@ -67,6 +69,7 @@ Work work_of(const LoopStatement &statement) {
     Work inner = work_of(*child);
     work.operations += inner.operations;
     work.parameters.merge(inner.parameters);
+    work.ranges.merge(inner.ranges);
   }
   if (const auto *loop = as<For>(statement)) {
     const auto lower = as_integer(loop->lower);
@@ -74,8 +77,12 @@ Work work_of(const LoopStatement &statement) {
     if (lower && upper) {
       work.operations *= static_cast<double>(std::max<std::int64_t>(*upper - *lower, 0));
     }
-    for (const ValuePtr &bound : {loop->lower, loop->upper}) {
-      visit_value(bound, [&](const Value &value) {
+    const auto *first = as<Parameter>(*loop->lower);
+    const auto *last = as<Parameter>(*loop->upper);
+    if (first != nullptr && last != nullptr) {
+      work.ranges.emplace(first->position, last->position);
+    } else {
+      visit_value(loop->upper, [&](const Value &value) {
         if (const auto *parameter = as<Parameter>(value)) {
           work.parameters.insert(parameter->position);
         }
@@ -182,6 +189,10 @@ std::string CStatements::work_estimate(const For &head) const {
   std::string text = fmt::format("{:.1f}", work.operations);
   for (const std::int64_t parameter : work.parameters) {
     text += " * " + expressions_.text(parameter_value(parameter, "")).text;
+  }
+  for (const auto &[first, last] : work.ranges) {
+    text += fmt::format(" * ({} - {})", expressions_.text(parameter_value(last, "")).text,
+                        expressions_.text(parameter_value(first, "")).text);
   }
   return text + fmt::format(" >= {}", kernel_.least_work_for_threads);
 }

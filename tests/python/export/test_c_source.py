@@ -525,3 +525,12 @@ def test_vector_loops_that_sum_up_are_no_simd_loops():
     g = product()
     g["C"].vectorize(j, 8)
     assert "#pragma omp simd simdlen(8)" in g.c
+
+
+def test_threads_start_for_as_much_work_as_the_range_has():
+    begin, end = tw.params("begin end")
+    C = tw.computation("C", {i: (begin, end), j: M}, tw.cast(i * j, tw.float32))
+    f = tw.function("ranges", outputs=[C], context=[begin >= 0])
+    f["C"].parallelize("i")
+    f.when_work(1000, 2000)
+    assert "parallel for schedule(static) if(1.0 * M * (end - begin) >= 2000)" in str(f.c)

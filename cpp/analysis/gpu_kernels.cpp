@@ -76,8 +76,8 @@ void GpuKernels::find_kernels() {
   for (size_t s = 0; s < program_.statements.size(); ++s) {
     const Statement &statement = program_.statements[s];
     const std::optional<size_t> first = first_gpu_level(statement);
-    if (!first) {
-      continue;
+    if (!first || checked(statement.domain.is_empty(), doing)) {
+      continue; // a piece that no size has leaves no loops
     }
     size_t blocks = 0;
     std::array<bool, 3> seen_blocks{};

@@ -251,6 +251,13 @@ void bind_expressions(py::module_ &module) {
            })
       .def_property_readonly("tree_size",
                              [](const ExprHandle &self) { return tree_size_of(self.expr); })
+      .def_property_readonly("predicate",
+                             [](const ExprHandle &self) -> std::optional<ExprHandle> {
+                               if (!self.expr->predicate) {
+                                 return std::nullopt;
+                               }
+                               return ExprHandle{self.expr->predicate};
+                             })
       .def_property_readonly("producer", [](const ExprHandle &self) { return self.expr->producer; })
       .def("__str__", [](const ExprHandle &self) { return to_string(self.expr); })
       .def("__repr__",

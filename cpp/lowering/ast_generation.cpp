@@ -216,7 +216,9 @@ std::vector<isl::aff> in_time(const std::vector<isl::aff> &values, const Stateme
 /// A buffer inside loops (store_at) needs each iteration of them in one piece, and isl may put what
 /// a statement does in the first iteration in front of the loop. An anchor is a statement without
 /// code; there is one before and one behind all others in each iteration of these loops, and
-/// nothing between them can leave.
+/// nothing between them can leave. Unless each iteration of the loops outside has one iteration of
+/// the innermost one: then all that stands before leaves for a loop of its own, with its anchor.
+/// For such sets there are anchors in the iterations between as well.
 struct Anchor {
   int level = 0;   ///< loops outside of the buffer
   int group = 0;   ///< the outermost static order of the statements it stands among
@@ -263,7 +265,8 @@ std::vector<AnchoredLoops> anchored_loops(const Program &program) {
   return found;
 }
 
-std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan> &scans) {
+std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan> &scans,
+                                 bool between) {
   std::vector<Anchor> anchors;
   const std::vector<int> all = all_dimensions(program);
   const auto count = static_cast<unsigned>(all.size());
@@ -278,6 +281,7 @@ std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan>
     }
     const auto first = static_cast<unsigned>(2 * level);
     used = isl_set_project_out(used, isl_dim_set, first, count - first);
+    used = between ? isl_set_from_basic_set(isl_set_simple_hull(used)) : used;
     used = isl_set_add_dims(isl_set_coalesce(used), isl_dim_set, count - first);
     for (unsigned d = first + 1; d < count; ++d) {
       used = isl_set_fix_si(used, isl_dim_set, d, 0);
@@ -516,7 +520,7 @@ std::vector<isl::aff> affine_inverse(const isl::map &time) {
   return pieces.affs;
 }
 
-GeneratedAst generate_ast(const Program &program) {
+GeneratedAst generate_ast(const Program &program, bool anchors_between) {
   GeneratedAst result;
   const OperationLimit limit(max_operations);
   std::vector<Scan> scans;
@@ -550,7 +554,7 @@ GeneratedAst generate_ast(const Program &program) {
     }
     if (!anchors) {
       anchors.emplace();
-      for (Anchor &anchor : find_anchors(program, scans)) {
+      for (Anchor &anchor : find_anchors(program, scans, anchors_between)) {
         (*anchors)[anchor.group].push_back(std::move(anchor));
       }
     }

@@ -41,7 +41,8 @@ struct GeneratedAst {
 /// there are no single ones.
 std::vector<isl::aff> affine_inverse(const isl::map &time);
 
-/// Throws Error(Limit) when isl needs too many operations.
-GeneratedAst generate_ast(const Program &program);
+/// Throws Error(Limit) when isl needs too many operations. `anchors_between`: for what
+/// first_split_buffer found in other loops of the program (split_buffers.h).
+GeneratedAst generate_ast(const Program &program, bool anchors_between = false);
 
 } // namespace tilewright

@@ -3,6 +3,7 @@
 #include "algorithm/block.h"
 #include "lowering/ast_generation.h"
 #include "lowering/parameter_ranges.h"
+#include "lowering/split_buffers.h"
 #include "lowering/translate.h"
 #include "passes/pass_texts.h"
 
@@ -20,6 +21,21 @@ Program without_block_results(Program program) {
   return program;
 }
 
+Kernel translated(const Program &program, const LoweringOptions &options) {
+  Kernel kernel = translate(program, generate_ast(program), options);
+  if (first_split_buffer(kernel)) {
+    kernel = translate(program, generate_ast(program, true), options);
+  }
+  if (const auto buffer = first_split_buffer(kernel)) {
+    const Buffer &split = program.buffers.at(static_cast<size_t>(*buffer));
+    throw Error(ErrorKind::Limit,
+                "no loops are found that keep each iteration together in which '" + split.name +
+                    "' lives; give it a place further out (store_at)",
+                split.where);
+  }
+  return kernel;
+}
+
 } // namespace
 
 Kernel lower(const Program &scheduled, const LoweringOptions &options) {
@@ -30,8 +46,7 @@ Kernel lower(const Program &scheduled, const LoweringOptions &options) {
   const Program without = has_blocks ? without_block_results(scheduled) : Program();
   const Program &program = has_blocks ? without : scheduled;
   const auto start = std::chrono::steady_clock::now();
-  const GeneratedAst ast = generate_ast(program);
-  Kernel kernel = translate(program, ast, options);
+  Kernel kernel = translated(program, options);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   PassObserver observer = options.observer;
   const bool dumps = options.vectorize && !observer && !options.dump_to.empty();

@@ -6,6 +6,7 @@
 #include "passes/count_joined_loops.h"
 #include "passes/fuse_block_ends.h"
 #include "passes/gpu/map_launches.h"
+#include "passes/gpu/spread_elements.h"
 #include "passes/gpu/staged_copies.h"
 #include "passes/gpu/thread_reductions.h"
 #include "passes/gpu/vector_accesses.h"
@@ -48,6 +49,7 @@ bool compiled_or_source(const Kernel &kernel, const Options &options) {
 bool on_cpu(const Kernel &kernel, const Options &options) {
   return !kernel.is_gpu && compiled(kernel, options);
 }
+bool for_gpu(const Kernel &kernel, const Options & /*options*/) { return kernel.is_gpu; }
 bool on_gpu(const Kernel &kernel, const Options &options) {
   return kernel.is_gpu && compiled(kernel, options);
 }
@@ -98,6 +100,7 @@ constexpr auto table = std::to_array<Pass>({
     {"tighten_guards", over_body<tighten_guards>, always},
     {"simplify_indices", simplify, always},
     {"check_joined_loops", asked<check_joined_loops>, always},
+    {"spread_elements", over_kernel<spread_elements>, for_gpu},
     {"check_register_loops", asked<check_register_loops>, compiled},
     {"narrow_integers", over_body<narrow_integers>, compiled},
     {"unroll_tile_shapes", over_body<unroll_tile_shapes>, compiled},

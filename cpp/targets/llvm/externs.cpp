@@ -173,7 +173,7 @@ Term ThreadEmitter::extern_call(const Extern &value) {
                   "), in a loop over the blocks or threads of a GPU, which has no code for it, and "
                   "neither has the emulator: write " +
                   function.name +
-                  " as an expression, or leave the computation that calls it on loops of the CPU",
+                  " as an expression, or leave the function to the processor",
               function.where);
 }
 

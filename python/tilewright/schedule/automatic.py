@@ -6,7 +6,7 @@ from .. import _core
 from ..base.checks import SCHEDULE, a_boolean, a_string
 from ..base.display import Text
 from ..base.errors import AnalysisLimitError, ScheduleError
-from .gpu_mapping import map_to_gpu, whole_tiles_of
+from .gpu_mapping import functions_of_c, map_to_gpu, whole_tiles_of
 from .kept_schedules import Found, load_found, load_tuned, store_found
 from .scheduled_functions import ScheduledFunction
 from .schedules import Schedule
@@ -155,7 +155,7 @@ def find(function: AutomaticFunction, target: str) -> Found:
 
 
 def _key_for(function: AutomaticFunction, target: str) -> str:
-    kind = "cpu" if target == "cpu" else "gpu, tiles"
+    kind = "cpu" if target == "cpu" else "gpu, tiles and groups"
     return f"{kind}\n{_core.automatic_key(function)}"
 
 
@@ -203,8 +203,12 @@ def _for_gpu(function: AutomaticFunction) -> Found:
     """The facts that stay, and the mapping to a GPU that is found by trying."""
     copy = function.copy()
     Schedule(_core.facts(copy)).apply_to(copy)
-    map_to_gpu(copy)
-    decisions = _decisions_for_gpu(copy)
+    called = functions_of_c(copy)
+    if called:
+        decisions = [("", f"the processor runs it: a GPU has no code for {', '.join(called)}")]
+    else:
+        map_to_gpu(copy)
+        decisions = _decisions_for_gpu(copy)
     return Found(Schedule(copy._commands(), decisions), tuple(decisions))
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from .. import _core
 from ..base.errors import AnalysisLimitError, ScheduleError
 from .commands import ComputationHandle
 from .gpu_products import iterators_of, product_candidates, whole_tiles
 from .gpu_rows import rows_by_blocks, sum_candidates, transposed_candidates
 from .scheduled_functions import ScheduledFunction
 
-__all__ = ["map_to_gpu", "whole_tiles_of"]
+__all__ = ["functions_of_c", "map_to_gpu", "whole_tiles_of"]
 
 Commands = Callable[[ComputationHandle], object]
 
@@ -163,19 +164,69 @@ def _specialize(function: ScheduledFunction, products: Sequence[str]) -> None:
     function.specialize(together)
 
 
-def map_to_gpu(function: ScheduledFunction) -> None:
-    """See `Function.gpu`."""
-    if not function.schedule.commands and _maps_rows(function):
-        return
+def functions_of_c(function: ScheduledFunction) -> list[str]:
+    """The functions of C that its computations call, for which a GPU has no code."""
+    whole = [
+        part
+        for declared in function._declared
+        for piece in function._array(declared).pieces
+        for part in piece[:2]
+        if isinstance(part, _core.Expr)
+    ]
+    found: dict[str, None] = {}
+    while whole:
+        for node in whole.pop().nodes():
+            if node.kind == "extern":
+                found[str(node).partition("(")[0]] = None
+            if node.predicate is not None:
+                whole.append(node.predicate)
+    return list(found)
+
+
+def _choose(
+    function: ScheduledFunction, careful: bool
+) -> tuple[list[tuple[str, Commands]], list[str]]:
+    """Gives commands to each computation that has none for a GPU.
+
+    Args:
+        function: it has the commands afterwards.
+        careful: kernels are made to try each of them, also where legal commands nearly always make one.
+
+    Returns:
+        The commands by computation, and the computations that are tiled products.
+    """
+    chosen: list[tuple[str, Commands]] = []
     products = []
     for computation in function.computations:
         if any(tag.startswith("gpu") for tag in function[computation].tags.values()):
             continue
         tiled = len(list(product_candidates(function, computation)))
         for at, (commands, lower) in enumerate(_candidates(function, computation)):
-            if _succeeds(function, computation, commands, lower):
+            if _succeeds(function, computation, commands, lower or ("loops" if careful else "")):
                 commands(function[computation])
+                chosen.append((computation, commands))
                 if at < tiled:
                     products.append(computation)
                 break
+    return chosen, products
+
+
+def _makes_kernels(function: ScheduledFunction) -> bool:
+    try:
+        function._passes()
+    except (ScheduleError, AnalysisLimitError):
+        return False
+    return True
+
+
+def map_to_gpu(function: ScheduledFunction) -> None:
+    """See `Function.gpu`."""
+    if not function.schedule.commands and _maps_rows(function):
+        return
+    trial = function.copy()
+    chosen, products = _choose(trial, careful=False)
+    if not _makes_kernels(trial):
+        chosen, products = _choose(function.copy(), careful=True)
+    for computation, commands in chosen:
+        commands(function[computation])
     _specialize(function, products)

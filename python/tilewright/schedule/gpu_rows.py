@@ -1,6 +1,9 @@
 """Sums, rows and transpositions on a GPU: what memory alone bounds.
 
 - A single sum, and sums of columns, are made in two kernels: parts of the terms by many blocks, then the parts.
+- Sums whose terms say to which element they belong (histograms, sums of groups) go through the terms once, with atomic
+  updates: of counters of the block's own in shared memory where these are few (Podlozhnyuk, Histogram Calculation in
+  CUDA, 2007), else of the results.
 - A result whose rows need sums of the same row (softmax, layer norms) has a block for each row, which keeps those sums
   in shared memory: a row is loaded from memory once, and again from the block's cache.
 - What reads across rows goes by tiles in shared memory, so that loads and stores are both of neighbours (Ruetsch and
@@ -29,6 +32,10 @@ COLUMN_PART = 256
 
 SHARED_PART = 1 << 16
 """The same where all results have the same terms: the parts are many, too."""
+
+COUNTED_PART = 1 << 14
+"""Terms of a block that adds up elements of its own in shared memory, and how many elements it has at most."""
+COUNTERS = 1 << 11
 
 WARP = 32
 ROWS = 8
@@ -79,6 +86,63 @@ def _column_sums(part: int, own: ComputationHandle) -> None:
     own.gpu(column)
 
 
+def _groups(whole: _core.Expr, own: list[str]) -> list[str]:
+    """The iterators of a result that each term decides about: `where=key[k] == i`."""
+    conditions = [node.predicate for node in whole.nodes() if node.kind == "reduce"]
+    found = []
+    while conditions:
+        condition = conditions.pop()
+        if condition is not None and condition.operation == "&":
+            conditions += condition.operands
+        elif condition is not None and condition.operation == "==":
+            for one, other in (condition.operands, condition.operands[::-1]):
+                alone = not iterators_of(other) & {one.name, *found}
+                if one.kind == "iterator" and one.name in own and alone:
+                    found.append(one.name)
+    return found
+
+
+def _counted(column: str, term: str, own: ComputationHandle) -> None:
+    """Blocks have counters of their own; a warp adds up those of one element."""
+    own.split(term, COUNTED_PART)
+    parts = own.rfactor(f"{term}0")
+    parts.reorder(f"{term}0", f"{term}1", column)
+    parts.split(f"{term}1", TERMS, f"{term}2", f"{term}3")
+    counters = parts.cache(parts, f"{term}0", memory="shared")
+    parts.split(column, TERMS)
+    parts.gpu_block(f"{term}0").gpu_thread(f"{column}1")
+    counters.gpu_thread(f"{term}3").atomic()
+    own.split(column, ROWS).split(f"{term}0", WARP, f"{term}2", f"{term}3")
+    own.gpu_block(f"{column}0").gpu_thread(f"{column}1", f"{term}3")
+
+
+def _scattered(kept: list[str], terms: list[str], found: list[str], own: ComputationHandle) -> None:
+    """Each term is a thread, which updates its element; another kernel sets what the sums begin with."""
+    *between, last = terms
+    outer = [*between, f"{last}0", *kept]
+    own.atomic().split(last, TERMS).reorder(*outer, f"{last}1", *found)
+    own.gpu_block(*outer[:3]).gpu_thread(f"{last}1")
+
+
+def _scattered_candidates(
+    function: ScheduledFunction, computation: str, whole: _core.Expr
+) -> Iterator[Commands]:
+    array = function._array(computation)
+    found = _groups(whole, array.iterators)
+    if not found:
+        return
+    own, loops = array.iterators, function[computation].loops
+    kept = [each for each in own if each not in found]
+    terms = [each for each in loops if each not in own]
+    if not terms:
+        return
+    if len(own) == len(terms) == 1:
+        extent = array.extents[0].value
+        if isinstance(extent, int) and extent <= COUNTERS:
+            yield partial(_counted, own[0], terms[0])
+    yield partial(_scattered, kept, terms, found)
+
+
 def sum_candidates(function: ScheduledFunction, computation: str) -> Iterator[Commands]:
     """Ways to map sums of which there are too few to give each a thread or a block."""
     whole = _expression(function, computation)
@@ -88,7 +152,8 @@ def sum_candidates(function: ScheduledFunction, computation: str) -> Iterator[Co
     own, loops = function._array(computation).iterators, function[computation].loops
     if len(sums) != 1:
         return
-    if not own:
+    yield from _scattered_candidates(function, computation, whole)
+    if not own and loops:  # without loops, a computation of its own has the sum
         yield _single_sum if len(loops) == 1 else _sum_of_rows
     elif len(own) == 1 and len(loops) == 2:
         column, term = loops

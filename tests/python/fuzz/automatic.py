@@ -22,6 +22,23 @@ def commands_of(schedule: tw.Schedule) -> list[Command]:
     ]
 
 
+def map_to_device(runner: Any, target: str) -> None:
+    """Maps the program to a GPU, or its emulator, and compares its values; the emulator reports races besides."""
+    found = runner.original.copy()
+    try:
+        found.auto_schedule(target=target)
+    except tw.AnalysisLimitError:
+        runner.count("automatic schedules beyond the operation limit")
+        return
+    except tw.TilewrightError as error:
+        raise Failure("device", f"no schedule is found: {error}", []) from error
+    runner.count("kernels found" if "kernel:" in str(found.loops) else "no kernel found")
+    if runner.compiled:
+        for sizes in runner.case["sizes"][:1]:
+            runner.compare(sizes, found)
+        runner.compare_large(found)
+
+
 def judge_automatic(runner: Any) -> None:
     """Finds the schedule, compares its values, and gives it to the runner's function."""
     found = runner.function.copy()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
-from fuzz.automatic import judge_automatic
+from fuzz.automatic import judge_automatic, map_to_device
 from fuzz.circles import has_circle
 from fuzz.commands import Command, as_drawn, draw_command, give
 from fuzz.generator import draw_program
@@ -39,6 +39,8 @@ Case = dict[str, Any]
 
 #: How seeds begin of cases that `auto_schedule` schedules.
 AUTOMATIC = "auto-"
+#: How seeds begin of cases that `auto_schedule` maps to a GPU.
+DEVICES = ("gpu-emulator", "cuda")
 
 
 def draw_case(seed: str) -> Case:
@@ -47,8 +49,9 @@ def draw_case(seed: str) -> Case:
     sizes = [tuple(rng.choice((0, 1, 2, 3, 4, 5, 6)) for _ in AXES) for _ in range(2)]
     sizes.append(tuple(rng.choice((3, 4, 5)) for _ in AXES))
     automatic = seed.startswith(AUTOMATIC) or random.Random(f"{seed}:auto").random() < 0.05
+    device = next((target for target in DEVICES if seed.startswith(target)), None)
     return {
-        "seed": seed, "program": program, "sizes": sizes, "commands": None, "auto": automatic,
+        "seed": seed, "program": program, "sizes": sizes, "commands": None, "auto": automatic, "device": device,
     }  # fmt: skip
 
 
@@ -154,6 +157,9 @@ class Runner:
                 self.same_times(self.model)
         except Unknown:
             self.count("starting point not judged")
+            return self.statistics
+        if self.case.get("device"):
+            map_to_device(self, self.case["device"])
             return self.statistics
         if self.compiled and self.case["commands"] is None:
             self.compare_default()

@@ -1,7 +1,8 @@
 """Random programs mapped to a GPU at random (gpu_programs.py): on the emulator they compute what the evaluator does,
 without a race, an access outside or a barrier that some threads miss.
 
-``python tests/python/fuzz/gpu.py --seed x --cases 1000`` runs cases; ``--case 17`` one of them again.
+``python tests/python/fuzz/gpu.py --seed x --cases 1000`` runs cases; ``--case 17`` one of them again;
+``--target cuda`` runs them on a real GPU, which a lost context ends early.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ WORDS = (
 class GpuRunner:
     """One case: it is drawn with its mapping, printed, and called with what the evaluator is called with."""
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, target: str = "gpu-emulator") -> None:
         self.seed = seed
+        self.target = target
         self.given: list[str] = []
         self.statistics: dict[str, int] = {}
 
@@ -37,7 +39,7 @@ class GpuRunner:
         self.statistics[what] = self.statistics.get(what, 0) + 1
 
     def run(self) -> dict[str, int]:
-        draw = Draw(self.seed)
+        draw = Draw(self.seed, self.target)
         self.given = draw.given
         function = draw.function
         self.count(draw.family)
@@ -82,12 +84,13 @@ def main() -> int:
     parser.add_argument("--seed", default="gpu")
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--case", type=int, help="this one alone")
+    parser.add_argument("--target", choices=["gpu-emulator", "cuda"], default="gpu-emulator")
     options = parser.parse_args()
     total: dict[str, int] = {}
     cases = [options.case] if options.case is not None else range(options.cases)
     failed = 0
     for number in cases:
-        runner = GpuRunner(f"{options.seed}:{number}")
+        runner = GpuRunner(f"{options.seed}:{number}", options.target)
         try:
             statistics = runner.run()
         except Exception as error:
@@ -97,6 +100,8 @@ def main() -> int:
                 flush=True,
             )
             print("  " + "\n  ".join(runner.given))
+            if isinstance(error, tw.DeviceError) and options.target == "cuda":
+                break  # what comes next would find the same lost context
             continue
         for what, count in statistics.items():
             total[what] = total.get(what, 0) + count

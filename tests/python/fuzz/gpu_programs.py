@@ -28,10 +28,11 @@ MEMORY = ("auto", "shared", "shared", "shared", "private")
 
 
 class Draw:
-    """One case. `function` has the commands of `given`; `calls()` draws arrays and sizes."""
+    """One case. `function` has the commands of `given` and is for `target`; `calls()` draws arrays and sizes."""
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, target: str = "gpu-emulator") -> None:
         self.rng = random.Random(seed)
+        self.target = target
         self.given: list[str] = []
         self.refused: dict[str, int] = {}
         self.dtype = self.rng.choice(
@@ -61,7 +62,7 @@ class Draw:
             "f",
             outputs=list(outputs),
             inputs=self.inputs,
-            target="gpu-emulator",
+            target=self.target,
             context=list(context),
             default_schedule=False,
         )

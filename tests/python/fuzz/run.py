@@ -7,6 +7,7 @@
     scripts/fuzz --replay failure.json          # a stored one
     scripts/fuzz --cases 500 --c                # also as C source, compiled by gcc
     scripts/fuzz --cases 500 --seed auto-7      # each scheduled by auto_schedule
+    scripts/fuzz --cases 500 --seed gpu-emulator-7    # each mapped to a GPU by it; cuda-7 for a real one
 
 Cases run in child processes: one that dies is a failed case, not the end. Failures are shrunk and stored as JSON.
 """

@@ -205,7 +205,7 @@ def test_errors_of_a_mapping_point_at_its_command() -> None:
     assert location is not None and "C.gpu_thread(i, j)" in str(location.text)
 
 
-def test_what_is_on_no_gpu_loop_runs_in_one_thread() -> None:
+def test_elements_on_no_gpu_loop_have_threads() -> None:
     N = tw.param("N")
     i = tw.iter("i")
     A = tw.input("A", [N], tw.float32)
@@ -213,9 +213,77 @@ def test_what_is_on_no_gpu_loop_runs_in_one_thread() -> None:
     C = tw.computation("C", {i: N}, B[N - 1 - i])
     f = emulated("f", C)
     C.gpu(i)
-    a = random(300)
-    np.testing.assert_array_equal(check(f, a), a[::-1] + 1)
+    for size in (0, 1, 256, 300):
+        a = random(size)
+        np.testing.assert_array_equal(check(f, a), a[::-1] + 1)
+    assert "1 thread a block" not in str(f.loops)
+
+
+def test_what_needs_an_order_and_is_on_no_gpu_loop_runs_in_one_thread() -> None:
+    N = tw.param("N")
+    i = tw.iter("i")
+    A = tw.input("A", [N], tw.int32)
+    B = tw.computation("B", {i: N}, dtype=tw.int32)
+    B.define(i == 0, A[0])
+    B.define(i > 0, 3 * B[i - 1] + A[i])
+    C = tw.computation("C", {i: N}, B[N - 1 - i])
+    f = emulated("f", C)
+    C.gpu(i)
+    check(f, random(300, dtype=np.int32))
     assert "1 thread a block" in str(f.loops)
+
+
+def test_first_values_of_shared_sums_are_dealt_out() -> None:
+    """Unless thread 0 may have touched them before: there is no barrier then."""
+    N = tw.param("N")
+    i, k = tw.iters("i k")
+    A = tw.input("A", [N], tw.int32)
+    C = tw.computation("C", {i: 40}, tw.sum(A[k], over={k: N}, where=A[k] == i))
+    f = emulated("f", C)
+    C.split(k, 64)
+    parts = C.rfactor("k0")
+    parts.reorder("k0", "k1", i)
+    sums_ = parts.cache(parts, "k0", memory="shared")
+    parts.gpu_block("k0").gpu_thread(i)
+    sums_.gpu_thread("k1").atomic()
+    loops = str(f.loops)
+    assert "for i in range(0, 40):  # gpu_spread" in loops
+    check(f, np.random.default_rng(0).integers(-5, 45, 300).astype(np.int32))
+
+
+@pytest.mark.parametrize("target", ["gpu-emulator", "cpu"])
+def test_iterations_in_which_a_buffer_lives_stay_together(target: str) -> None:
+    """Rows need one of the columns each, so nothing else keeps the loop over columns in one piece."""
+    N, M = tw.params("N M")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N + M + 3, N + M + 3], tw.float64)
+    P = tw.computation("P", {i: N + 2, j: M + 2}, A[i, j] + A[j, i] * 2)
+    C = tw.computation(
+        "C", {i: N, j: (1, M)}, P[i, j] + P[i + 1, j] - P[i + 2, j + 2], shape=[N, M]
+    )
+    f = tw.function("f", outputs=[C], target=target, default_schedule=False)
+    if target != "cpu":
+        C.gpu_block(i, j)
+    P.compute_at(C, j).store_at(C, j, memory="auto" if target == "cpu" else "shared")
+    if target != "cpu":
+        P.gpu_spread(i, j)
+    P.cache(P, j)
+    assert str(f.loops).count("P_local = empty") == 1
+    arguments = {"A": random(48, 48, dtype=np.float64), "N": 9, "M": 36}
+    np.testing.assert_array_equal(f(**arguments), f.evaluate(**arguments))
+
+
+def test_a_piece_that_no_size_has_is_in_no_kernel() -> None:
+    N = tw.param("N")
+    i, j = tw.iters("i j")
+    A = tw.input("A", [N, N], tw.float64)
+    C = tw.computation("C", {i: N, j: N}, dtype=tw.float64)
+    C.define(i >= 0, A[i, j] + 1)
+    C.define(i < 0, A[0, j])
+    f = emulated("f", C)
+    C.gpu(i, j)
+    a = random(40, 40, dtype=np.float64)
+    np.testing.assert_array_equal(check(f, a), a + 1)
 
 
 def sums(size: int) -> tuple[tw.Function, tw.Computation, tw.Expression]:

@@ -1,12 +1,15 @@
 """How far the accesses of a program reach in each of its arrays, as C text over its parameters.
 
-Intervals are computed from the bounds of loops, outermost first. They contain every access, and are
-asked before a scheduled scop runs in a translated file: whether two pointers lead to memory that
-overlaps (see `replacing`).
+Of affine subscripts under loops with affine bounds, each loop is replaced by its first or its last
+iteration, innermost first: of ``r[k - i - 1]`` with ``0 <= i < k`` and ``1 <= k < n``, i becomes ``k - 1`` and 0,
+so that the ends are 0 and ``n - 2``. Of others, intervals are computed from the bounds of loops,
+outermost first. Either way they contain every access. They are asked before a scheduled scop runs in
+a translated file: whether two pointers lead to memory that overlaps (see `replacing`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -33,6 +36,8 @@ static inline long long tilewright_most(long long a, long long b) { return a < b
 """
 _LONGEST = 1500
 Interval = tuple[str, str]
+Affine = dict[str, int]
+"""Multiples of variables; of "", the constant."""
 
 
 def ranges_of(program: tree.Program) -> dict[str, Interval | None]:
@@ -56,6 +61,8 @@ class _Ranges:
     def __init__(self, program: tree.Program) -> None:
         self.program = program
         self.found: dict[str, list[Interval | None]] = {}
+        #: The first and the last iteration of each loop around, outermost first.
+        self.nest: list[tuple[str, Affine | None, Affine | None]] = []
 
     def block(self, statements: tuple[tree.Statement, ...], loops: dict[str, Interval]) -> None:
         for each in statements:
@@ -76,7 +83,9 @@ class _Ranges:
                         inner[each.iterator.name] = low, high
                     else:
                         inner[each.iterator.name] = "", ""  # data decide
+                    self.nest.append((each.iterator.name, *_iterations(each)))
                     self.block(each.body, inner)
+                    self.nest.pop()
                 case While():
                     self.block(each.body, loops)
                 case If():
@@ -87,7 +96,7 @@ class _Ranges:
         array = self.program.arrays[read.array]
         place: Interval | None = ("0", "0")
         for at, (subscript, extent) in enumerate(zip(read.subscripts, array.shape, strict=True)):
-            here = _interval(plain(subscript), loops)
+            here = self.ends(plain(subscript)) or _interval(plain(subscript), loops)
             if at:
                 size = _interval(plain(extent), {})
                 place = None if place is None or size is None else _product(place, size)
@@ -95,6 +104,84 @@ class _Ranges:
         found = self.found.setdefault(read.array, [])
         if place not in found:
             found.append(place)
+
+    def ends(self, subscript: Expression) -> Interval | None:
+        """The least and the greatest value of an affine subscript; None where a bound is not affine."""
+        form = _affine(subscript)
+        if form is None:
+            return None
+        texts = []
+        for takes_last in (False, True):
+            value = dict(form)
+            for name, first, last in reversed(self.nest):
+                multiple = value.pop(name, 0)
+                end = last if (multiple > 0) == takes_last else first
+                if multiple and end is None:
+                    return None
+                if multiple and end is not None:
+                    _add(value, end, multiple)
+            texts.append(_affine_text(value))
+        return texts[0], texts[1]
+
+
+# ---- affine forms ----
+
+
+def _add(to: Affine, other: Affine, multiple: int) -> None:
+    for name, own in other.items():
+        to[name] = to.get(name, 0) + multiple * own
+
+
+def _affine(expression: Expression) -> Affine | None:
+    """An integer expression as multiples of variables; None for what is not affine."""
+    match expression:
+        case Literal() if expression.dtype.kind in "iub":
+            return {"": int(expression.value.real)}
+        case Variable() if expression.dtype.kind in "iu":
+            return {expression.name: 1}
+        case Convert() if expression.dtype == np.dtype("int64") or np.can_cast(
+            expression.value.dtype, expression.dtype
+        ):
+            return _affine(plain(expression.value))
+        case Operation() if expression.dtype.kind in "iu" and expression.name in (
+            "+",
+            "-",
+            "*",
+            "neg",
+        ):
+            forms = [_affine(plain(each)) for each in expression.operands]
+            known = [each for each in forms if each is not None]
+            if len(known) < len(forms):
+                return None
+            result: Affine = {}
+            if expression.name == "*":
+                numbers = [each.get("", 0) for each in known if not set(each) - {""}]
+                others = [each for each in known if set(each) - {""}]
+                if len(others) > 1:
+                    return None
+                _add(result, *(others or [{"": 1}]), math.prod(numbers))
+                return result
+            signs = {"+": (1, 1), "-": (1, -1), "neg": (-1,)}[expression.name]
+            for each, sign in zip(known, signs, strict=True):
+                _add(result, each, sign)
+            return result
+    return None
+
+
+def _iterations(loop: For) -> tuple[Affine | None, Affine | None]:
+    """The least and the greatest value of a loop's iterator, as far as they are affine."""
+    start, stop = _affine(plain(loop.start)), _affine(plain(loop.stop))
+    if stop is not None:
+        _add(stop, {"": 1}, -1 if loop.step > 0 else 1)
+    return (start, stop) if loop.step > 0 else (stop, start)
+
+
+def _affine_text(form: Affine) -> str:
+    text = _literal(form.get("", 0))
+    for name, multiple in sorted(form.items()):
+        if name and multiple:
+            text = _added(_times(f"(long long){name}", multiple), text, "+")
+    return text
 
 
 def _hull(found: Iterable[Interval]) -> Interval | None:
@@ -135,6 +222,8 @@ def _added(a: str, b: str, sign: str) -> str:
         return _literal(x + y if sign == "+" else x - y)
     if y == 0:
         return a
+    if y is not None and y < 0:
+        sign, b = "-" if sign == "+" else "+", str(-y)
     return b if x == 0 and sign == "+" else f"({a} {sign} {b})"
 
 

@@ -89,7 +89,7 @@ def _column_sums(part: int, own: ComputationHandle) -> None:
 def _groups(whole: _core.Expr, own: list[str]) -> list[str]:
     """The iterators of a result that each term decides about: `where=key[k] == i`."""
     conditions = [node.predicate for node in whole.nodes() if node.kind == "reduce"]
-    found = []
+    found: list[str] = []
     while conditions:
         condition = conditions.pop()
         if condition is not None and condition.operation == "&":

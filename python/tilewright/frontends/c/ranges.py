@@ -157,10 +157,10 @@ def _affine(expression: Expression) -> Affine | None:
             if expression.name == "*":
                 numbers = [each.get("", 0) for each in known if not set(each) - {""}]
                 others = [each for each in known if set(each) - {""}]
-                if len(others) > 1:
-                    return None
-                _add(result, *(others or [{"": 1}]), math.prod(numbers))
-                return result
+                if len(others) <= 1:
+                    _add(result, others[0] if others else {"": 1}, math.prod(numbers))
+                    return result
+                return None
             signs = {"+": (1, 1), "-": (1, -1), "neg": (-1,)}[expression.name]
             for each, sign in zip(known, signs, strict=True):
                 _add(result, each, sign)

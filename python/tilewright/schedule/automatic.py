@@ -155,7 +155,7 @@ def find(function: AutomaticFunction, target: str) -> Found:
 
 
 def _key_for(function: AutomaticFunction, target: str) -> str:
-    kind = "cpu" if target == "cpu" else "gpu, tiles and groups"
+    kind = "cpu" if target == "cpu" else "gpu, tiles, groups and vectors"
     return f"{kind}\n{_core.automatic_key(function)}"
 
 

@@ -13,6 +13,7 @@ from ..base.errors import AnalysisLimitError, ScheduleError
 from .commands import ComputationHandle
 from .gpu_products import iterators_of, product_candidates, whole_tiles
 from .gpu_rows import rows_by_blocks, sum_candidates, transposed_candidates
+from .gpu_vectors import Lanes, Vectors, elements_by_vectors
 from .scheduled_functions import ScheduledFunction
 
 __all__ = ["functions_of_c", "map_to_gpu", "whole_tiles_of"]
@@ -124,6 +125,8 @@ def _candidates(function: ScheduledFunction, computation: str) -> Iterator[tuple
     if _adds_up_rows(function, computation):
         yield _to_rows, "code"
         yield _to_row_blocks, "code"
+    for vectors in elements_by_vectors(function, computation):
+        yield vectors, "code"
     for run in _parallel_runs(function, computation):
         yield partial(_to_blocks_and_threads, run), ""
     if function[computation].loops:
@@ -132,17 +135,20 @@ def _candidates(function: ScheduledFunction, computation: str) -> Iterator[tuple
 
 def _maps_rows(function: ScheduledFunction) -> bool:
     """Gives a function whose rows need sums of themselves a block for each row, if it is one."""
-    commands = rows_by_blocks(function)
-    if commands is None:
-        return False
-    trial = function.copy()
-    try:
-        commands(trial)
-        trial._ptx_text("")
-    except (ScheduleError, AnalysisLimitError):
-        return False
-    commands(function)
-    return True
+    for commands, condition in rows_by_blocks(function):
+        trial = function.copy()
+        try:
+            commands(trial)
+            if condition:
+                trial.specialize(condition)
+            trial._ptx_text("")
+        except (ScheduleError, AnalysisLimitError):
+            continue
+        commands(function)
+        if condition:
+            function.specialize(condition)
+        return True
+    return False
 
 
 def whole_tiles_of(function: ScheduledFunction, products: Sequence[str]) -> str:
@@ -151,9 +157,15 @@ def whole_tiles_of(function: ScheduledFunction, products: Sequence[str]) -> str:
     return " and ".join(dict.fromkeys(conditions))
 
 
-def _specialize(function: ScheduledFunction, products: Sequence[str]) -> None:
-    """A version in which the tiles of all products are whole."""
-    together = whole_tiles_of(function, products)
+def _specialize(
+    function: ScheduledFunction, products: Sequence[str], vectors: Sequence[Lanes]
+) -> None:
+    """A version in which the tiles of all products, and all vectors, are whole."""
+    conditions = [
+        whole_tiles_of(function, products),
+        *(part for each in vectors for part in each.conditions),
+    ]
+    together = " and ".join(dict.fromkeys(each for each in conditions if each))
     if not together:
         return
     trial = function.copy()
@@ -229,4 +241,5 @@ def map_to_gpu(function: ScheduledFunction) -> None:
         chosen, products = _choose(function.copy(), careful=True)
     for computation, commands in chosen:
         commands(function[computation])
-    _specialize(function, products)
+    vectors = [commands.lanes for _, commands in chosen if isinstance(commands, Vectors)]
+    _specialize(function, products, vectors)

@@ -17,6 +17,7 @@ from functools import partial
 from .. import _core
 from .commands import ComputationHandle
 from .gpu_products import iterators_of
+from .gpu_vectors import Lanes, along_threads, lanes_along
 from .scheduled_functions import ScheduledFunction
 
 __all__ = ["rows_by_blocks", "sum_candidates", "transposed_candidates"]
@@ -56,9 +57,9 @@ def _expression(function: ScheduledFunction, computation: str) -> _core.Expr | N
 
 
 def _final(own: ComputationHandle) -> None:
-    """The parts, added up by one block."""
+    """The parts, added up by one block: each thread has a share, so that it is one kernel."""
     last = own.loops[-1]
-    own.split(last, TERMS).gpu_thread(f"{last}1")
+    own.split(last, TERMS).interchange(f"{last}0", f"{last}1").gpu_thread(f"{last}1")
 
 
 def _single_sum(own: ComputationHandle) -> None:
@@ -171,46 +172,78 @@ def sum_candidates(function: ScheduledFunction, computation: str) -> Iterator[Co
 # ---- rows whose elements need sums of the row ----
 
 
-def _by_blocks(names: list[str], whole: str, function: ScheduledFunction) -> None:
+def _by_blocks(names: list[str], whole: str, lanes: int, function: ScheduledFunction) -> None:
     result = function[whole]
     *outer, column = result.loops
     for name in names:
         if len(function[name].loops) == len(result.loops) and not _sums_up(function, name):
             function[name].inline()
-    result.split(column, TERMS).interchange(f"{column}0", f"{column}1")
-    result.gpu_block(*outer).gpu_thread(f"{column}1")
+    result.gpu_block(*outer)
+    _shared_out(result, column, lanes)
     for name in reversed(names):
         if name not in function.computations:
             continue  # inlined
         part = function[name]
         if len(part.loops) > len(outer):
-            term = part.loops[-1]
-            part.split(term, TERMS).interchange(f"{term}0", f"{term}1").gpu_thread(f"{term}1")
+            _shared_out(part, part.loops[-1], lanes)
         part.compute_at(result, outer[-1]).store_at(result, outer[-1], memory="shared")
+
+
+def _shared_out(own: ComputationHandle, loop: str, lanes: int) -> None:
+    """Among the threads of a block, element by element or vector by vector."""
+    if lanes > 1:
+        along_threads(own, loop, TERMS, lanes)
+    else:
+        own.split(loop, TERMS).interchange(f"{loop}0", f"{loop}1").gpu_thread(f"{loop}1")
 
 
 def _sums_up(function: ScheduledFunction, name: str) -> bool:
     return len(function[name].loops) > len(function._array(name).iterators)
 
 
-def rows_by_blocks(function: ScheduledFunction) -> Callable[[ScheduledFunction], None] | None:
-    """The commands for a function that has one result, whose rows need sums of the same row."""
+RowCommands = Callable[[ScheduledFunction], None]
+
+
+def _lanes_of_rows(function: ScheduledFunction, names: list[str]) -> Lanes | None:
+    """The vectors that all loops over the elements of a row have."""
+    found = [
+        lanes_along(function, name, function[name].loops[-1])
+        for name in names
+        if len(function[name].loops) > 1
+    ]
+    together = [each for each in found if each is not None]
+    if len(together) < len(found):
+        return None
+    sizes = dict.fromkeys(size for each in together for size in each.sizes)
+    return Lanes(min(each.number for each in together), tuple(sizes))
+
+
+def rows_by_blocks(function: ScheduledFunction) -> list[tuple[RowCommands, str]]:
+    """The commands for a function that has one result, whose rows need sums of the same row, best ones
+    first, and of which sizes there shall be a version of its own."""
     *parts, result = function.computations
     if not parts or result not in function._declared or _sums_up(function, result):
-        return None
+        return []
     own = function._array(result).iterators
     if len(own) != 2 or list(function[result].loops) != own:
-        return None
+        return []
     sums = 0
     for name in parts:
         if name not in function._declared or function._array(name).iterators[:1] != own[:1]:
-            return None
+            return []
         rank = len(function._array(name).iterators)
         reduced = len(function[name].loops) - rank
         if (rank, reduced) not in ((1, 0), (1, 1), (2, 0)):
-            return None
+            return []
         sums += reduced
-    return partial(_by_blocks, parts, result) if sums else None
+    if not sums:
+        return []
+    lanes = _lanes_of_rows(function, [*parts, result])
+    plain: tuple[RowCommands, str] = (partial(_by_blocks, parts, result, 1), "")
+    if lanes is None:
+        return [plain]
+    commands = partial(_by_blocks, parts, result, lanes.number)
+    return [(commands, " and ".join(lanes.conditions)), plain]
 
 
 # ---- across rows ----

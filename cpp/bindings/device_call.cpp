@@ -153,10 +153,14 @@ Device &KernelFunction::device_of(const BoundCall &call) const {
     const GilReleased unlocked;
     return *target.first_device();
   } catch (const Error &error) {
+    // What went wrong may say already what runs without a GPU.
+    const std::string reason = error.what();
+    const bool is_said = reason.find("gpu-emulator") != std::string::npos;
     Error more(error.kind,
-               fmt::format("{}: its loops are mapped to a GPU: {}; target=\"gpu-emulator\" runs "
-                           "them on the host, target=\"cpu\" as loops of the CPU",
-                           function().name, error.what()));
+               fmt::format("{}: its loops are mapped to a GPU: {}; {}target=\"cpu\" runs them as "
+                           "loops of the CPU",
+                           function().name, reason,
+                           is_said ? "" : "target=\"gpu-emulator\" runs them on the host, "));
     more.details = error.details;
     throw more;
   }

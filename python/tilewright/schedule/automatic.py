@@ -6,7 +6,7 @@ from .. import _core
 from ..base.checks import SCHEDULE, a_boolean, a_string
 from ..base.display import Text
 from ..base.errors import AnalysisLimitError, ScheduleError
-from .gpu_mapping import functions_of_c, map_to_gpu, whole_tiles_of
+from .gpu_mapping import functions_of_c, is_own_version, map_to_gpu
 from .kept_schedules import Found, load_found, load_tuned, store_found
 from .scheduled_functions import ScheduledFunction
 from .schedules import Schedule
@@ -118,8 +118,10 @@ class AutomaticFunction(ScheduledFunction):
 def _drop_own_version(function: AutomaticFunction) -> None:
     """A version for whole tiles that a mapping to a GPU made is no fact that its author has stated."""
     commands = function._commands()
-    own = whole_tiles_of(function, function.computations) if commands else None
-    if own and commands[-1] == ("", "specialize", [own]):
+    if not any(name.startswith("gpu") for _, name, _ in commands):
+        return
+    of, name, arguments = commands[-1]
+    if not of and name == "specialize" and is_own_version(function, *arguments):
         Schedule(commands[:-1]).apply_to(function)
 
 

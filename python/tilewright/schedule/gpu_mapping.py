@@ -13,10 +13,10 @@ from ..base.errors import AnalysisLimitError, ScheduleError
 from .commands import ComputationHandle
 from .gpu_products import iterators_of, product_candidates, whole_tiles
 from .gpu_rows import rows_by_blocks, sum_candidates, transposed_candidates
-from .gpu_vectors import Lanes, Vectors, elements_by_vectors
+from .gpu_vectors import Lanes, Vectors, elements_by_vectors, vectors_of
 from .scheduled_functions import ScheduledFunction
 
-__all__ = ["functions_of_c", "map_to_gpu", "whole_tiles_of"]
+__all__ = ["functions_of_c", "is_own_version", "map_to_gpu"]
 
 Commands = Callable[[ComputationHandle], object]
 
@@ -151,21 +151,37 @@ def _maps_rows(function: ScheduledFunction) -> bool:
     return False
 
 
-def whole_tiles_of(function: ScheduledFunction, products: Sequence[str]) -> str:
-    """Of which sizes the tiles of all products are whole; nothing where that is always so or never."""
+def _whole_tiles_of(function: ScheduledFunction, products: Sequence[str]) -> list[str]:
+    """Of which sizes the tiles of all products are whole."""
     conditions = [text for name in products for text in whole_tiles(function, name)]
-    return " and ".join(dict.fromkeys(conditions))
+    return list(dict.fromkeys(conditions))
+
+
+def is_own_version(function: ScheduledFunction, condition: str) -> bool:
+    """Whether `map_to_gpu` may have made a version of these sizes for its tiles and vectors: then it is no
+    fact that the function's author has stated."""
+    declared = function.copy().reset_schedule()
+    names = declared.computations
+    rows = [text.split(" and ") for _, text in rows_by_blocks(declared) if text]
+    vectors = [vectors_of(declared, name) for name in names]
+    known = {
+        *_whole_tiles_of(declared, names),
+        *(part for parts in rows for part in parts),
+        *(part for each in vectors if each is not None for part in each.conditions),
+    }
+    return set(condition.split(" and ")) <= known
 
 
 def _specialize(
     function: ScheduledFunction, products: Sequence[str], vectors: Sequence[Lanes]
 ) -> None:
     """A version in which the tiles of all products, and all vectors, are whole."""
-    conditions = [
-        whole_tiles_of(function, products),
-        *(part for each in vectors for part in each.conditions),
-    ]
-    together = " and ".join(dict.fromkeys(each for each in conditions if each))
+    conditions = _whole_tiles_of(function, products)
+    tiled = {condition.partition(" mod ")[0] for condition in conditions}
+    for each in vectors:
+        # Tiles of products have more than a vector's elements.
+        conditions += [text for text in each.conditions if text.partition(" mod ")[0] not in tiled]
+    together = " and ".join(dict.fromkeys(conditions))
     if not together:
         return
     trial = function.copy()

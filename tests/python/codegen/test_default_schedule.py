@@ -3,6 +3,7 @@ from these."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -371,7 +372,9 @@ def test_few_columns_of_a_known_number_are_lanes(columns: int, transposed: bool)
 def test_an_operand_read_twice_is_packed_for_one_of_its_reads() -> None:
     A = tw.input("A", [N, K], tw.float32)
     f = function(tw.computation("C", {i: N, j: N}, tw.sum(A[i, k] * A[j, k], over={k: K})))
-    assert "] = A[32 * j0 + j1, k]" in f.loops and "* A_cache2[k1, j1]" in f.loops
+    assert (
+        re.search(r"\] = A\[\d+ \* j0 \+ j1, k\]", str(f.loops)) and "* A_cache2[k1, j1]" in f.loops
+    )
     for n, _, terms in SIZES:
         a = random(n, terms)
         np.testing.assert_allclose(f(a), a @ a.T, rtol=1e-4)

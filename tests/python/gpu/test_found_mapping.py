@@ -38,10 +38,36 @@ def test_the_mapping_is_a_schedule() -> None:
     a = tw.input("A", [N, M], tw.float32)
     c = tw.computation("C", {i: N, j: M}, 2 * a[i, j])
     f = on_gpu(c).gpu()
-    assert str(f.schedule) == 'C.gpu("i", "j")'
+    assert str(f.schedule).splitlines() == [
+        'C.tile("i", "j", 8, 128).split("j1", 4, "jt", "jv").gpu_block("i0", "j0")'
+        '.gpu_thread("i1", "jt").vectorize("jv", 4)',
+        'f.specialize("M mod 4 = 0")',
+    ]
     other = f.copy().reset_schedule()
     assert other.set_schedule(f.schedule).key == f.key
     check(f, random(40, 70))
+    check(f, random(40, 72))
+    assert ".v4" in f.ptx
+
+
+def test_elements_beside_each_other_only_have_vectors() -> None:
+    """Neighbours that are read at another place would not lie at multiples of a vector."""
+    a = tw.input("A", [N, M + 1], tw.float32)
+    f = on_gpu(tw.computation("C", {i: N, j: M}, a[i, j] + a[i, j + 1])).gpu()
+    assert str(f.schedule) == 'C.gpu("i", "j")'
+    check(f, random(9, 41))
+
+
+def test_a_version_that_a_mapping_made_is_not_kept_for_the_processor() -> None:
+    a = tw.input("A", [N, M], tw.float32)
+    c = tw.computation("C", {i: N, j: M}, 2 * a[i, j])
+    f = tw.function("f", outputs=[c])
+    f.auto_schedule(target="gpu-emulator")
+    assert "specialize" in str(f.schedule)
+    assert "specialize" not in str(f.auto_schedule(target="cpu"))
+    g = tw.function("f", outputs=[c]).specialize("N mod 3 = 0")
+    g.auto_schedule(target="gpu-emulator")
+    assert "N mod 3" in str(g.auto_schedule(target="cpu"))
 
 
 def test_a_sum_is_added_up_by_many_blocks() -> None:
@@ -105,9 +131,9 @@ def test_rows_that_need_their_own_sums_have_a_block_each() -> None:
     above = tw.computation("above", {i: N, j: M}, a[i, j] - top[i])
     total = tw.computation("total", {i: N}, tw.sum(above[i, k], over={k: M}))
     f = on_gpu(tw.computation("Y", {i: N, j: M}, above[i, j] + total[i])).gpu()
-    assert str(f.loops).count("kernel:") == 1
+    assert str(f.loops).count("kernel:") == 2  # for whole vectors, and for other sizes
     assert 'store_at("Y", "i", "shared")' in str(f.schedule)
-    for sizes in ((0, 3), (1, 1), (5, 300)):
+    for sizes in ((0, 3), (1, 1), (5, 300), (5, 303)):
         check(f, random(*sizes))
 
 

@@ -373,15 +373,15 @@ def test_functions_in_c_are_tuned_on_copies(tmp_path: Path) -> None:
 def test_on_a_gpu_candidates_are_those_with_blocks_and_threads() -> None:
     n, m = tw.params("N M")
     i, j = tw.iters("i j")
-    given = tw.input("A", [n, m], tw.float64)
-    doubled = tw.computation("C", {i: n, j: m}, 2 * given[i, j])
+    given = tw.input("A", [n, m + 1], tw.float64)
+    doubled = tw.computation("C", {i: n, j: m}, 2 * given[i, j + 1])
     f = tw.function("on_gpu", outputs=[doubled], target="gpu-emulator")
-    a = random(9, 7)
+    a = random(9, 8)
     found = f.tune(a, budget="2s")
     assert any(command[1].startswith("gpu") for command in _flat(found))
     assert found.trials[0].origin == "the schedule found"
     assert any("blocks of" in trial.origin for trial in found.trials)
-    np.testing.assert_array_equal(f(a), 2 * a)
+    np.testing.assert_array_equal(f(a), 2 * a[:, 1:])
     for trial in found.trials:
         if trial.outcome == "timed":
             assert any(command[1].startswith("gpu") for command in _flat(trial.schedule))

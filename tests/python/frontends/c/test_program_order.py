@@ -7,8 +7,13 @@ import pytest
 from c_oracle import assert_same_bits, compiled, copies, run_c
 
 import tilewright as tw
+from tilewright.kernels.machine import vector_bytes
 
 N = 37
+
+#: Rows and columns of a tile in registers, where the machine's vectors have 64 bytes, and where they have less.
+WIDE = vector_bytes() == 64
+ROWS, COLUMNS = (8, 16) if WIDE else (4, 8)
 
 #: By name: the text, and lines that the loops have once a schedule is found.
 KERNELS = {
@@ -20,8 +25,8 @@ KERNELS = {
         "}",
         [
             "for k1 in range(0, n):",
-            "for i11 in range(0, min(8, n - 8 * i10)):  # unroll",
-            "for j1 in range(0, min(16, n - 16 * j0)):  # vector(16)",
+            f"for i11 in range(0, min({ROWS}, n - {ROWS} * i10)):  # unroll",
+            f"for j1 in range(0, min({COLUMNS}, n - {COLUMNS} * j0)):  # vector({COLUMNS})",
         ],
     ),
     # So has one of a triangle, whose rows overwrite what those before them read.
@@ -31,9 +36,9 @@ KERNELS = {
         "  C[i][j] = 1.5 * C[i][j];"
         "}",
         [
-            "for k1 in range(8 * i10 + 1, n):",
-            "for i11 in range(0, min(8, k1 - 8 * i10)):  # unroll",
-            "for j1 in range(0, min(16, n - 16 * j0)):  # vector(16)",
+            f"for k1 in range({ROWS} * i10 + 1, n):",
+            f"for i11 in range(0, min({ROWS}, k1 - {ROWS} * i10)):  # unroll",
+            f"for j1 in range(0, min({COLUMNS}, n - {COLUMNS} * j0)):  # vector({COLUMNS})",
         ],
     ),
     # Sums of terms side by side, several rows at once; the other one is a vector in the same strip.
@@ -68,8 +73,8 @@ KERNELS = {
         "for (int i = 0; i < n; i++) for (int k = 0; k < n; k++) for (int j = 0; j <= i; j++)"
         "  C[i][j] += A[i][k] * A[j][k];",
         [
-            "C[8 * i10 + i11, 16 * j0 + j1] = C[8 * i10 + i11, 16 * j0 + j1] + "
-            "S1_A[k1, 8 * i10 + i11 - 16 * j0] * S1_A[k1, j1]"
+            f"C[{ROWS} * i10 + i11, {COLUMNS} * j0 + j1] = C[{ROWS} * i10 + i11, {COLUMNS} * j0 + j1] + "
+            f"S1_A[k1, {ROWS} * i10 + i11 - {COLUMNS} * j0] * S1_A[k1, j1]"
         ],
     ),
     # A scalar has an element for each iteration of the loop that is distributed.

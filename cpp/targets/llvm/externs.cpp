@@ -172,8 +172,7 @@ Term ThreadEmitter::extern_call(const Extern &value) {
                   line_text(function.where) +
                   "), in a loop over the blocks or threads of a GPU, which has no code for it, and "
                   "neither has the emulator: write " +
-                  function.name +
-                  " as an expression, or leave the function to the processor",
+                  function.name + " as an expression, or leave the function to the processor",
               function.where);
 }
 

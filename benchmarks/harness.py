@@ -90,7 +90,8 @@ class Case:
         expected: the right result; without it, peers are compared with ours.
         compare: compares a result with the right one instead, and raises AssertionError.
         goals: the ratio that is to be reached, by peer (``"best"``: of the fastest one), or under
-            ``"ms"`` the milliseconds that ours may take at most.
+            ``"ms"`` the milliseconds that ours may take at most, under ``"times: part / other"`` how many times as
+            long as another part of the work a part of ours may take.
         sampled: the callables return their own ``{part: seconds}``; ``compare`` is not used then.
         note: what else a reader should know (precision, fast-math, the peer's schedule).
         seconds: how long the case may be repeated; None leaves it to the runner.
@@ -288,20 +289,29 @@ def measure(case: Case, threads: int, seconds: float = 2.0, clock: str = "wall")
                 row.ratio = row.minimum / min(ours)
                 row.median_ratio = row.median / statistics.median(ours)
             rows.append(row)
-        _judge(case, part, [row for row in rows if row.case == title])
+        _judge(case, part, [row for row in rows if row.case == title], samples)
     rows += [
         Row(case.name, case.group, threads, name, problem=why) for name, why in problems.items()
     ]
     return rows
 
 
-def _judge(case: Case, part: str, rows: Sequence[Row]) -> None:
+def _judge(
+    case: Case, part: str, rows: Sequence[Row], samples: Mapping[str, Mapping[str, list[float]]]
+) -> None:
     """Sets which goals are reached. A goal "ms" may name a part: "ms: import"."""
     peers = [row for row in rows if row.contender != OURS]
     for name, goal in case.goals.items():
         if name == "ms" or name == f"ms: {part}":
             ours = next(row for row in rows if row.contender == OURS)
             ours.goal, ours.reached = goal, ours.minimum * 1e3 <= goal
+            continue
+        if name.startswith("times: "):
+            one, other = name.removeprefix("times: ").split(" / ")
+            if part == one:
+                ours = next(row for row in rows if row.contender == OURS)
+                limit = goal * min(samples[OURS][other])
+                ours.goal, ours.reached = 1e3 * limit, ours.minimum <= limit
             continue
         judged = [row for row in peers if row.contender == name]
         if name == "best" and peers:
@@ -359,7 +369,7 @@ def table(rows: Sequence[Row]) -> str:
         rate = f"{row.rate:.3g} {row.unit}" if row.rate else ""
         goal = ""
         if row.goal is not None:
-            limit = f"<= {row.goal:g} ms" if row.contender == OURS else f">= {row.goal:g}"
+            limit = f"<= {row.goal:.4g} ms" if row.contender == OURS else f">= {row.goal:g}"
             goal = f"{limit} {'reached' if row.reached else 'MISSED'}"
         lines.append(
             [

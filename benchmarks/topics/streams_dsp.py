@@ -64,7 +64,7 @@ class Program:
 
 def ours(k: tw.StreamFunction, program: Program, block: int) -> tuple[Call, Array]:
     """What pushes all blocks, and the array that they go to."""
-    blocks = _blocks(program.x, block)
+    blocks = blocks_of(program.x, block)
     counting = k.stream(**program.given)
     empty = counting.push(program.x[:0])
     # What reads ahead gives less in the first call than in later ones.
@@ -95,7 +95,17 @@ def ours(k: tw.StreamFunction, program: Program, block: int) -> tuple[Call, Arra
     return call, outs[0]
 
 
-def _blocks(x: Array, block: int) -> list[Array]:
+def check_chunks(k: tw.StreamFunction, program: Program, block: int) -> None:
+    """Raises AssertionError unless blocks give the elements that the whole signal does."""
+    whole = k.stream(**program.given).push(program.x)
+    s = k.stream(**program.given)
+    np.testing.assert_array_equal(
+        np.concatenate([s.push(each) for each in blocks_of(program.x, block)]), whole
+    )
+
+
+def blocks_of(x: Array, block: int) -> list[Array]:
+    """The signal in blocks; the last one may be shorter."""
     return [x[n : n + block] for n in range(0, len(x), block)]
 
 
@@ -138,6 +148,7 @@ def by_hand(program: Program, block: int, shape: Array, library: Any) -> Call | 
 
 
 _DRIVER = """
+#include <time.h>
 #include "{name}.h"
 static long long state[{upper}_STATE_NBYTES / 8 + 1];
 void run(const char *x, char *y, int64_t length, int64_t block, int64_t in, int64_t out) {{
@@ -148,11 +159,23 @@ void run(const char *x, char *y, int64_t length, int64_t block, int64_t in, int6
     y += count * out;
   }}
 }}
+void run_timed(const char *x, char *y, int64_t length, int64_t block, int64_t in, int64_t pushes, double *seconds) {{
+  int64_t count = 0, n = 0;
+  for (int64_t push = 0; push < pushes; push++) {{
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    {name}_push(state, block, (const void *)(x + n * in), (void *)y, &count);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    seconds[push] = (end.tv_sec - start.tv_sec) + 1e-9 * (end.tv_nsec - start.tv_nsec);
+    n = n + 2 * block <= length ? n + block : 0;
+  }}
+}}
 int init({declared}) {{ return {name}_init({passed}); }}
 """
 
 
-def exported(k: tw.StreamFunction, program: Program, block: int, shape: Array) -> Call | Missing:
+def exported_library(k: tw.StreamFunction, program: Program, block: int) -> ctypes.CDLL | Missing:
+    """The exported C source with a state that is ready, `run` and `run_timed`."""
     s = k.stream(**program.given)
     sizes: dict[str, Any] = dict(s._sizes)
     name = "".join(each if each.isalnum() else "-" for each in f"{program.name}-{block}")
@@ -168,7 +191,7 @@ def exported(k: tw.StreamFunction, program: Program, block: int, shape: Array) -
         declared=", ".join(declared) or "void",
         passed=", ".join(["state", *names]),
     )
-    driver.write_text(f'#include "{made.source.name}"\n{text}')
+    driver.write_text(f'#define _POSIX_C_SOURCE 199309L\n#include "{made.source.name}"\n{text}')
     flags = ("-ffp-contract=off", "-fopenmp-simd")
     library = _library(driver, "gcc", *flags)
     if isinstance(library, Missing):
@@ -179,6 +202,32 @@ def exported(k: tw.StreamFunction, program: Program, block: int, shape: Array) -
         number = ctypes.c_float if each.startswith("float ") else ctypes.c_double
         passed.append(_pointer(array) if "*" in each else number(float(array)))
     library.init(*passed)
+    return library
+
+
+def timed_in_c(
+    library: ctypes.CDLL, k: tw.StreamFunction, program: Program, block: int, pushes: int
+) -> Callable[[], npt.NDArray[np.float64]]:
+    """What pushes so many blocks from C, beginning again where the signal ends, and gives the seconds of each."""
+    room = np.empty_like(k.stream(**program.given).push(program.x))
+    seconds = np.empty(pushes)
+    numbers = [
+        ctypes.c_int64(each) for each in (len(program.x), block, program.x.strides[0], pushes)
+    ]
+    arguments = [_pointer(program.x), _pointer(room), *numbers, _pointer(seconds)]
+
+    def call() -> npt.NDArray[np.float64]:
+        library.run_timed(*arguments)
+        return seconds
+
+    call.kept = room  # type: ignore[attr-defined]
+    return call
+
+
+def exported(k: tw.StreamFunction, program: Program, block: int, shape: Array) -> Call | Missing:
+    library = exported_library(k, program, block)
+    if isinstance(library, Missing):
+        return library
     out = np.empty((len(shape) + 16, *shape.shape[1:]), shape.dtype)
     bytes_in = program.x.strides[0]
     bytes_out = out.itemsize * int(np.prod(out.shape[1:]))
@@ -355,7 +404,7 @@ def cases(context: Context) -> Iterator[Case]:
                 CPP: by_hand(program, block, shape, library),
                 EXPORTED: exported(k, program, block, shape),
                 **_by_faust(compiled, program, shape, block),
-                SCIPY: scipy if isinstance(scipy, Missing) else scipy(_blocks(program.x, block)),
+                SCIPY: scipy if isinstance(scipy, Missing) else scipy(blocks_of(program.x, block)),
             }
             yield Case(
                 f"{program.name}, {block} at a time",

@@ -104,6 +104,20 @@ def test_samples_by_part():
     assert ("phases: b", "peer") not in by_name
 
 
+@pytest.mark.parametrize("limit, reached", [(2.5, True), (1.5, False)])
+def test_a_goal_between_parts(limit, reached):
+    case = Case(
+        "push",
+        lambda: {"median": 0.001, "99.9 %": 0.002},
+        sampled=True,
+        goals={"times: 99.9 % / median": limit},
+    )
+    rows = {row.case: row for row in harness.measure(case, threads=1, seconds=0.01)}
+    assert rows["push: 99.9 %"].reached is reached
+    assert rows["push: 99.9 %"].goal == pytest.approx(limit)  # in milliseconds
+    assert rows["push: median"].goal is None
+
+
 def test_a_peer_that_fails_takes_only_its_own_row():
     def failing():
         raise RuntimeError("beyond the image")

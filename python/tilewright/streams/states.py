@@ -24,6 +24,17 @@ _PLANS = 256
 """So many kinds of pushes are remembered."""
 
 Array = np.ndarray[Any, Any]
+_ndarray = np.ndarray
+
+_Again = tuple[
+    tuple[int, ...],
+    tuple[int, ...],
+    np.dtype[Any],
+    tuple[Callable[..., None], Callable[..., None]],
+    int,
+]
+"""What is to be known of a push like the last one, if another one may follow at the same phase: the shape
+of the chunk, that of the output, the type of the chunk, the calls for each side, the ticks."""
 
 
 def _fit(arrays: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...]) -> bool:
@@ -88,6 +99,7 @@ class Stream:
             self._memory = Memory(self._step, {**self._arrays, **self._tables}, self._sizes)
             self._side = 0  # of the memory: the copy that is read next
             self._plans: dict[Any, Plan] = {}
+            self._again: _Again | None = None
             self._torn = False
             self._go_to(self._start)
             self._waiting = Waiting(self._step, self._inputs)
@@ -184,12 +196,27 @@ class Stream:
         with self._lock:
             if out is not None and len(chunks) == 1 and not named:
                 chunk = chunks[0]
+                if self._again is not None and type(chunk) is _ndarray and type(out) is _ndarray:
+                    shape, out_shape, dtype, calls, ticks = self._again
+                    if chunk.shape == shape and out.shape == out_shape and chunk.dtype is dtype:
+                        try:
+                            calls[self._side](chunk, out)
+                            # As in _call, without that call.
+                            self._side = 1 - self._side
+                            self._ticks += ticks
+                        except BaseException as error:
+                            self._interrupted(error)
+                            raise
+                        return out
                 if type(chunk) is np.ndarray and chunk.dtype is self._input_types[0]:
                     plan = self._plans.get((self._phase, chunk.shape))
                     if plan is not None and plan.calls is not None:
                         if type(out) is np.ndarray:
                             if len(plan.shapes) == 1 and out.shape == plan.shapes[0]:
                                 self._call(plan, plan.calls[self._side], chunk, out)
+                                if plan.after == plan.phase:
+                                    shapes = chunk.shape, out.shape
+                                    self._again = *shapes, chunk.dtype, plan.calls, plan.ticks
                                 return out
                         elif type(out) is tuple and _fit(out, plan.shapes):
                             self._call(plan, plan.calls[self._side], chunk, *out)
@@ -224,6 +251,11 @@ class Stream:
     def _go_to(self, ticks: int) -> None:
         self._ticks = ticks
         self._phase = self._kind(ticks)
+        self._again = None
+
+    def _forget_plans(self) -> None:
+        self._plans.clear()
+        self._again = None
 
     def _plan(self, chunks: tuple[Array, ...]) -> Plan:
         """Of chunks that were checked."""
@@ -234,7 +266,7 @@ class Stream:
             ticks = self._elapsed(chunks)
             rows = new_rows(self._step, self._phase, self._phase + ticks)
             if len(self._plans) >= _PLANS or not self._memory.has_room(rows):
-                self._plans.clear()
+                self._forget_plans()
             if not self._memory.has_room(rows):
                 self._memory.make_room(rows, self._side)
             plan = make_plan(self._step, self._memory, self._outputs, self._phase, ticks, rows)
@@ -249,6 +281,7 @@ class Stream:
             self._side = 1 - self._side
             self._ticks += plan.ticks
             self._phase = plan.after
+            self._again = None
         except BaseException as error:
             self._interrupted(error)
             raise
@@ -258,7 +291,7 @@ class Stream:
         the stream refuses to go on with them."""
         if self._step.rings and not isinstance(error, TilewrightError):
             self._torn = True
-            self._plans.clear()
+            self._forget_plans()
 
     def _require_open(self) -> None:
         name = self._function.name
@@ -285,6 +318,7 @@ class Stream:
             self._side = 1 - self._side
             self._ticks = ticks
             self._phase = phase
+            self._again = None
         except BaseException as error:
             self._interrupted(error)
             raise
@@ -343,7 +377,7 @@ class Stream:
         """No more elements: `push` is refused from now on."""
         with self._lock:
             self._closed = True
-            self._plans.clear()
+            self._forget_plans()
 
     def clone(self) -> Stream:
         """Another stream in the same state."""

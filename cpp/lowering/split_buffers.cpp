@@ -14,27 +14,38 @@ bool loads(const ValuePtr &value, std::int64_t buffer) {
   return found;
 }
 
-/// Whether what lives in it is read, or added to, and nothing gives it a first value.
-bool lacks_first_value(const Allocate &memory) {
+/// What happens to a buffer in some statements.
+struct Uses {
   bool is_read = false;
+  /// Something gives it a first value.
   bool begins = false;
-  visit_statements(memory.body(), [&](const LoopStatement &inner) {
+};
+
+Uses uses_in(const StmtPtr &statements, std::int64_t buffer) {
+  Uses found;
+  visit_statements(statements, [&](const LoopStatement &inner) {
     const auto *change = as<ElementChange>(inner);
-    if (change != nullptr && change->buffer == memory.buffer) {
-      begins = begins || (!is<AtomicUpdate>(inner) && !loads(change->value, memory.buffer));
+    if (change != nullptr && change->buffer == buffer) {
+      found.begins = found.begins || (!is<AtomicUpdate>(inner) && !loads(change->value, buffer));
     }
     visit_values(inner, [&](const Value &value) {
-      is_read = is_read || is_load_of(value, memory.buffer);
+      found.is_read = found.is_read || is_load_of(value, buffer);
       // A block of code may write where it is told to.
       const auto *called = as<Extern>(value);
-      begins = begins ||
-               (called != nullptr && std::any_of(called->operands.begin(), called->operands.end(),
-                                                 [&](const ValuePtr &operand) {
-                                                   return loads(operand, memory.buffer);
-                                                 }));
+      found.begins = found.begins ||
+                     (called != nullptr &&
+                      std::any_of(called->operands.begin(), called->operands.end(),
+                                  [&](const ValuePtr &operand) { return loads(operand, buffer); }));
     });
   });
-  return is_read && !begins;
+  return found;
+}
+
+/// Whether what lives in it is read, or added to, and gets its first value elsewhere. If it gets
+/// none anywhere, it is read where a condition never holds, and no value is missing.
+bool lacks_first_value(const Allocate &memory, const Kernel &kernel) {
+  const Uses inside = uses_in(memory.body(), memory.buffer);
+  return inside.is_read && !inside.begins && uses_in(kernel.body, memory.buffer).begins;
 }
 
 } // namespace
@@ -43,7 +54,7 @@ std::optional<std::int64_t> first_split_buffer(const Kernel &kernel) {
   std::optional<std::int64_t> found;
   visit_statements(kernel.body, [&](const LoopStatement &statement) {
     const auto *memory = as<Allocate>(statement);
-    if (!found && memory != nullptr && lacks_first_value(*memory)) {
+    if (!found && memory != nullptr && lacks_first_value(*memory, kernel)) {
       found = memory->buffer;
     }
   });

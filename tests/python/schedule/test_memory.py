@@ -137,6 +137,18 @@ def test_strided_reads_have_a_bounded_box(size):
     np.testing.assert_array_equal(function(values), expected)
 
 
+@pytest.mark.parametrize("loop", ["i", "j0"])
+def test_a_cached_read_behind_a_condition_that_never_holds(loop):
+    # Nothing is copied, so that the buffer is read, as far as the text goes, and never written.
+    x = tw.input("x", [N + 1, M + 1], tw.float64)
+    y = tw.computation("y", {i: N, j: M}, tw.select(i + 1 <= 0, x[i + 1, j + 1], 7.0 * j))
+    function = tw.function("never", outputs=[y])
+    y.split(j, 8)
+    y.cache(x, loop)
+    values = np.full((6, 21), np.nan)
+    np.testing.assert_array_equal(function(values), np.tile(7.0 * np.arange(20), (5, 1)))
+
+
 def test_indirect_reads_cache_all_that_may_be_read():
     table = tw.input("table", [M], tw.float64)
     index = tw.input("index", [N], tw.int64)

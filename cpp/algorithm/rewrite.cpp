@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -327,6 +328,52 @@ ExprPtr with_reduction(const ExprPtr &value, const ExprPtr &reduction, const Exp
   return with_replaced(value, std::move(by));
 }
 
+/// A loop with more values of its own than this may have far fewer with terms.
+constexpr long most_own_values = 1024;
+
+/// The least and the largest value that the loop has for any integers at all: of the inner loop of
+/// a split by 8, 0 and 7. None if there is no such value, as for the outer one, or if they are far
+/// apart.
+std::optional<std::pair<isl::val, isl::val>> own_range(const isl::pw_aff &loop) {
+  isl_set *values = isl_map_range(loop.as_map().release());
+  values = isl_set_project_out(values, isl_dim_param, 0,
+                               static_cast<unsigned>(isl_set_dim(values, isl_dim_param)));
+  const isl::set all = checked(isl::manage(values), "the values of a loop");
+  const isl::val least = checked(all.dim_min_val(0), "the values of a loop");
+  const isl::val most = checked(all.dim_max_val(0), "the values of a loop");
+  if (!least.is_int() || !most.is_int() || most.sub(least).ge(most_own_values)) {
+    return std::nullopt;
+  }
+  return std::pair(least, most);
+}
+
+/// The partial results, { [element] -> [value of the factored loop] } in the space of `elements`,
+/// of the terms { [element, term] } in `body`. If the loop has a range of its own, each element
+/// with terms has one partial result for each value in it, some perhaps without terms: of k in [i,
+/// N), the lanes k mod 8 are 0 to 7 for all i. Which of them have terms takes quotients and cases
+/// to say. These would come into the domain and the bounds of what reads the partial results, and
+/// again into those of their own partial results, and soon be too intricate for isl.
+isl::map partial_results(const ReductionFactor &factor, const isl::set &body,
+                         const isl::set &elements) {
+  const char *const doing = "the partial results of a reduction";
+  const auto outer = static_cast<unsigned>(isl_set_dim(elements.get(), isl_dim_set));
+  const auto terms = static_cast<unsigned>(isl_set_dim(body.get(), isl_dim_set)) - outer;
+  const auto range = own_range(factor.value);
+  isl_map *found = nullptr;
+  if (range) {
+    isl_set *with_terms = isl_set_project_out(body.copy(), isl_dim_set, outer, terms);
+    found = isl_map_from_domain(with_terms);
+    found = isl_map_add_dims(found, isl_dim_out, 1);
+    found = isl_map_lower_bound_val(found, isl_dim_out, 0, range->first.copy());
+    found = isl_map_upper_bound_val(found, isl_dim_out, 0, range->second.copy());
+  } else {
+    const isl::map values = factor.value.as_map().intersect_domain(body);
+    found = isl_map_project_out(values.copy(), isl_dim_in, outer, terms);
+  }
+  return checked(
+      isl::manage(isl_map_set_tuple_id(found, isl_dim_in, elements.tuple_id().release())), doing);
+}
+
 /// The value of a partial result: the reduction over what the factor leaves of the iterators.
 ExprPtr partial_sum(const ExprPtr &reduction, const ReductionFactor &factor,
                     const std::vector<std::string> &iterators) {
@@ -388,7 +435,6 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
   const ExprPtr value = piece.value;
   const ExprPtr reduction = scheduled_reduction(*computation);
   const Expr &root = *reduction_of(*reduction);
-  const auto outer = static_cast<unsigned>(computation->rank());
   if (has_several_states(*reduction) && factor.is_iterator && root.ranges.size() == 1) {
     refuse("each partial result of " + name + ", a fold of several states, would have one term; " +
                name + ".split(\"" + factor.iterator + "\", 8) gives loops that have several",
@@ -397,11 +443,7 @@ std::shared_ptr<const Function> factor_reduction(const Function &function, const
 
   // Instances of the partial results: the image of the body's instances under (i, k) -> (i, r).
   const isl::set body = reduction_domain(root, piece.domain, computation->iterators, where);
-  const isl::map values = factor.value.as_map().intersect_domain(body);
-  const isl::map by_outer = isl::manage(
-      isl_map_set_tuple_id(isl_map_project_out(values.copy(), isl_dim_in, outer,
-                                               static_cast<unsigned>(root.ranges.size())),
-                           isl_dim_in, piece.domain.tuple_id().release()));
+  const isl::map by_outer = partial_results(factor, body, piece.domain);
   const ReduceRange range =
       range_of(factor.iterator, by_outer, piece.domain, computation->iterators);
   const ExprPtr whole = reduce(Op::ReduceSum, {range}, constant(std::int64_t{0}, Int64));

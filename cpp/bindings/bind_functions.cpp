@@ -12,6 +12,7 @@
 #include "bindings/known_calls.h"
 #include "bindings/pickling.h"
 #include "bindings/prepared_call.h"
+#include "bindings/push_method.h"
 #include "bindings/signals.h"
 #include "mapping/mapping.h"
 #include "runtime/cpu.h"
@@ -396,6 +397,9 @@ void bind_functions(py::module_ &module) {
   module.def("answer_vectorcalls", &answer_vectorcalls, py::arg("type"));
   module.def("prepare_call", &prepare_call, py::arg("function"), py::arg("arguments"),
              py::arg("changing"), py::arg("outputs"), py::arg("lines") = py::list());
+  module.def("alike_push", &alike_push, py::arg("lock"), py::arg("chunks"), py::arg("outputs"),
+             py::arg("calls"), py::arg("ticks"));
+  module.def("push_method", &push_method, py::arg("wrapped"));
   module.def("computation_identity", &identity, py::arg("computation"));
   module.def(
       "schedule_text",

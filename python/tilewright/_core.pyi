@@ -1,9 +1,11 @@
 """The extension module: opaque handles and thin functions over the C++ core."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias, TypeVar, overload
 
 import numpy as np
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 __version__: str
 isl_version: str
@@ -526,6 +528,14 @@ def prepare_call(
     outputs: tuple[Any, ...],
     lines: Sequence[tuple[str, Any, Any, int, int, int, int]] = ...,
 ) -> Callable[..., None]: ...
+def alike_push(
+    lock: Any,
+    chunks: tuple[Any, ...],
+    outputs: tuple[Any, ...],
+    calls: tuple[Callable[..., None], Callable[..., None]],
+    ticks: int,
+) -> Any: ...
+def push_method(wrapped: _Method) -> _Method: ...
 def view_array(object: Any) -> Any: ...
 def answer_vectorcalls(type: type[Function]) -> None: ...
 

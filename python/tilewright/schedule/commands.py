@@ -404,6 +404,9 @@ class ScheduleCommands(
 
         The partial results are a computation of their own, whose loops over `k` can be parallel or
         vectors; the reduction then adds them up. Sums are reassociated, as a reduction allows.
+        There is one for each value of `k` that has terms. Of a loop that has few values whatever
+        is reduced, the inner one of a split by 8 for instance, there is one for each of them;
+        those without terms change nothing.
 
         Before::
 

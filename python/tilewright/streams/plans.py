@@ -139,9 +139,21 @@ class Plan:
         moving: times that are told: (name, at this phase, by how much it grows in a period).
         calls: of the kernel, for each side: what takes chunks and outputs, all else being known;
             none where times are told.
+        alike: of a plan that may follow upon itself, once there was a push: what another one like
+            it must be like, and does (`_core.alike_push`).
     """
 
-    __slots__ = ("after", "arguments", "calls", "moving", "phase", "rows", "shapes", "ticks")
+    __slots__ = (
+        "after",
+        "alike",
+        "arguments",
+        "calls",
+        "moving",
+        "phase",
+        "rows",
+        "shapes",
+        "ticks",
+    )
 
     shapes: tuple[tuple[int, ...], ...]
     ticks: int
@@ -151,6 +163,7 @@ class Plan:
     after: int
     moving: tuple[tuple[str, int, int], ...]
     calls: tuple[Callable[..., None], Callable[..., None]] | None
+    alike: Any
 
 
 def times_of(step: Step, kernel: Function, begin: int, end: int) -> dict[str, int]:
@@ -222,4 +235,5 @@ def make_plan(
         step.repeats.kind(phase + ticks),
         tuple(moving),
         calls,
+        None,
     )

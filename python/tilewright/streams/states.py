@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .. import _core
 from ..base.checks import an_integer, described, made_by
 from ..base.display import Text
 from ..base.errors import ArgumentError, ArgumentTypeError, TilewrightError
@@ -24,17 +25,6 @@ _PLANS = 256
 """So many kinds of pushes are remembered."""
 
 Array = np.ndarray[Any, Any]
-_ndarray = np.ndarray
-
-_Again = tuple[
-    tuple[int, ...],
-    tuple[int, ...],
-    np.dtype[Any],
-    tuple[Callable[..., None], Callable[..., None]],
-    int,
-]
-"""What is to be known of a push like the last one, if another one may follow at the same phase: the shape
-of the chunk, that of the output, the type of the chunk, the calls for each side, the ticks."""
 
 
 def _fit(arrays: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...]) -> bool:
@@ -99,7 +89,7 @@ class Stream:
             self._memory = Memory(self._step, {**self._arrays, **self._tables}, self._sizes)
             self._side = 0  # of the memory: the copy that is read next
             self._plans: dict[Any, Plan] = {}
-            self._again: _Again | None = None
+            self._again: Any = None  # what the next push is like if it is like the last one
             self._torn = False
             self._go_to(self._start)
             self._waiting = Waiting(self._step, self._inputs)
@@ -175,6 +165,7 @@ class Stream:
         end = self._ticks + self._waiting.ticks + ticks
         return max(0, end // collected * collected - self._ticks)
 
+    @_core.push_method
     def push(self, /, *chunks: Any, out: Any = None, **named: Any) -> Any:
         """The elements that can be computed now that these are there.
 
@@ -196,30 +187,15 @@ class Stream:
         with self._lock:
             if out is not None and len(chunks) == 1 and not named:
                 chunk = chunks[0]
-                if self._again is not None and type(chunk) is _ndarray and type(out) is _ndarray:
-                    shape, out_shape, dtype, calls, ticks = self._again
-                    if chunk.shape == shape and out.shape == out_shape and chunk.dtype is dtype:
-                        try:
-                            calls[self._side](chunk, out)
-                            # As in _call, without that call.
-                            self._side = 1 - self._side
-                            self._ticks += ticks
-                        except BaseException as error:
-                            self._interrupted(error)
-                            raise
-                        return out
                 if type(chunk) is np.ndarray and chunk.dtype is self._input_types[0]:
                     plan = self._plans.get((self._phase, chunk.shape))
                     if plan is not None and plan.calls is not None:
                         if type(out) is np.ndarray:
                             if len(plan.shapes) == 1 and out.shape == plan.shapes[0]:
-                                self._call(plan, plan.calls[self._side], chunk, out)
-                                if plan.after == plan.phase:
-                                    shapes = chunk.shape, out.shape
-                                    self._again = *shapes, chunk.dtype, plan.calls, plan.ticks
+                                self._run(plan, chunks, (out,))
                                 return out
                         elif type(out) is tuple and _fit(out, plan.shapes):
-                            self._call(plan, plan.calls[self._side], chunk, *out)
+                            self._run(plan, chunks, out)
                             return out
             self._require_open()
             if named or len(chunks) != len(self._inputs):
@@ -273,19 +249,6 @@ class Stream:
             self._plans[key] = plan
         return plan
 
-    def _call(self, plan: Plan, call: Callable[..., None], *arrays: Array) -> None:
-        """`_run` for chunks and outputs, where no times are told."""
-        try:
-            call(*arrays)
-            # Without a call in between, no signal is heard before all three are changed.
-            self._side = 1 - self._side
-            self._ticks += plan.ticks
-            self._phase = plan.after
-            self._again = None
-        except BaseException as error:
-            self._interrupted(error)
-            raise
-
     def _interrupted(self, error: BaseException) -> None:
         """Ctrl-C is heard when the kernel is done, whose rows in place are then those of a later time:
         the stream refuses to go on with them."""
@@ -305,7 +268,7 @@ class Stream:
 
     def _run(self, plan: Plan, chunks: tuple[Array, ...], results: tuple[Array, ...]) -> None:
         if plan.calls is not None:
-            self._call(plan, plan.calls[self._side], *chunks, *results)
+            self._call(plan, plan.calls, chunks, results)
             return
         arguments = {**plan.arguments, **self._memory.parts(plan.rows, self._side)}
         for name, chunk in zip(self._inputs, chunks, strict=True):
@@ -319,6 +282,28 @@ class Stream:
             self._ticks = ticks
             self._phase = phase
             self._again = None
+        except BaseException as error:
+            self._interrupted(error)
+            raise
+
+    def _call(
+        self,
+        plan: Plan,
+        calls: tuple[Callable[..., None], Callable[..., None]],
+        chunks: tuple[Array, ...],
+        results: tuple[Array, ...],
+    ) -> None:
+        """`_run` for chunks and outputs, where no times are told."""
+        if plan.alike is None and self._step.collected == 1 and plan.after == plan.phase:
+            alike = self._lock, chunks, results, calls, plan.ticks
+            plan.alike = _core.alike_push(*alike)
+        try:
+            calls[self._side](*chunks, *results)
+            # Without a call in between, no signal is heard before all of this is changed.
+            self._side = 1 - self._side
+            self._ticks += plan.ticks
+            self._phase = plan.after
+            self._again = plan.alike
         except BaseException as error:
             self._interrupted(error)
             raise

@@ -135,22 +135,21 @@ class Generator(DrawsPartial, DrawsViews):
     ) -> list[Any]:
         """A read and, in `needs`, what must hold for it to stay inside."""
         subscripts: list[Any] = [self.subscript(axis, around, reach) for axis in array["axes"]]
-        for d, (low, step) in self.steps_of(array).items():
+        steps = self.steps_of(array)
+        for d, (low, step) in steps.items():
             subscripts[d] = self.stepped(low, step, array["axes"][d], around)
-        if self.rng.random() < 0.04 and array["axes"] and around:
-            # Indirect, clamped by the contents of an index input that are always 0: inside wherever anything is.
+        dense = sorted(set(range(len(subscripts))) - set(steps))
+        if self.rng.random() < 0.04 and dense and around:
+            # Indirect, by an index input that holds 0 only: inside wherever anything is, unless a step leaves 0 out.
             index = next((x for x in self.inputs if x.get("index")), None)
             if index is None:
                 index = self.new_input([AXES[0]], "int64")
                 index["index"] = True
             low = self.subscript(AXES[0], around, 0)
             needs.extend(self.bounds(index, [low]))
-            position = self.rng.randrange(len(subscripts))
-            needs.extend(
-                self.bounds(
-                    array, [affine(0) if d == position else s for d, s in enumerate(subscripts)]
-                )
-            )
+            position = self.rng.choice(dense)
+            first = [affine(0) if d == position else s for d, s in enumerate(subscripts)]
+            needs.extend(self.bounds(array, first))
             subscripts[position] = ["at", ["read", index["name"], [low]]]
             array.pop("partial", None)
             return self.converted(["read", array["name"], subscripts])

@@ -6,6 +6,10 @@ the judge compiles: a loop is evaluated for every instance of a program.
 
 from __future__ import annotations
 
+import itertools
+import math
+import random
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 
@@ -86,6 +90,46 @@ class Linear:
                 total += c * env[atom]
         return total
 
+    def own_range(self, most: int) -> tuple[int, int] | None:
+        """The least and the largest value for any integers at all; none if there is no such value, or if there are
+        more than `most` in between."""
+        slopes = self.slopes()
+        if slopes is None or any(slopes.values()):
+            return None
+        atoms, period = list(slopes), self.period()
+        if period ** len(atoms) <= 1 << 15:
+            points = itertools.product(range(period), repeat=len(atoms))
+        else:  # along each axis, and across
+            draws = random.Random(0)
+            some = [tuple(draws.randrange(period) for _ in atoms) for _ in range(1 << 12)]
+            lines = [
+                (*some[0][:k], at, *some[0][k + 1 :])
+                for k in range(len(atoms))
+                for at in range(period)
+            ]
+            points = itertools.chain(some, lines)
+        values = [self.evaluate(dict(zip(map(atom_key, atoms), p, strict=True))) for p in points]
+        return None if max(values) - min(values) >= most else (min(values), max(values))
+
+    def slopes(self) -> dict[Any, Fraction] | None:
+        """By how much it grows with each atom in the long run; none if that depends on sizes."""
+        found: dict[Any, Fraction] = {}
+        for atom, c in self.terms.items():
+            if atom[0] in NESTED:
+                inner = atom[1].slopes() if atom[0] == "floor" else None
+                if inner is None:
+                    return None
+                grows = {name: Fraction(slope, atom[2]) for name, slope in inner.items()}
+            else:
+                grows = {atom: Fraction(1)}
+            for name, slope in grows.items():
+                found[name] = found.get(name, Fraction(0)) + c * slope
+        return found
+
+    def period(self) -> int:
+        """After so many, floors begin anew."""
+        return math.lcm(*(a[2] * a[1].period() for a in self.terms if a[0] == "floor"))
+
     def source(self, places: dict[Any, str]) -> str:
         """Python text of the value; `places` gives the text of iterators (by name) and of other atoms."""
         text = str(self.constant)
@@ -101,6 +145,11 @@ class Linear:
                 value = places[atom[1] if atom[0] == "iterator" else atom]
             text += f"+{value}" if c == 1 else f"+{c}*({value})"
         return text[2:] if text.startswith("0+") else text
+
+
+def atom_key(atom: Any) -> Any:
+    """Under which `Linear.evaluate` looks it up."""
+    return atom[1] if atom[0] == "iterator" else atom
 
 
 def iterations_of(size: Size, env: dict[Any, int]) -> int:

@@ -305,10 +305,11 @@ class Declaration:
             return False
         if computation["where"] and not computation.get("partial"):
             return False
-        return (
-            computation.get("partial", False)
-            or self.value(value[3]).dtype is self.value(value[4]).dtype
-        )
+        if computation.get("partial"):
+            return True
+        # Each value is converted, here; and else what was chosen: isolation tells them apart.
+        types = {self.value(v).dtype.name for v in value[3:]}
+        return types <= {computation["dtype"] or min(types)}
 
     def declare_chosen(self, computation: dict[str, Any]) -> None:
         _, a, b, chosen, otherwise = computation["pieces"][0][1]

@@ -59,16 +59,26 @@ def points(names: list[str], ranges: list[Any], where: list[Any], env: Env) -> I
 # ---- expressions that are not affine ----
 
 
+#: A loop with more values of its own than this has partial results only for those with terms.
+MOST_OWN_VALUES = 1024
+
+
 class Extreme:
-    """The smallest value of a loop over the terms of a reduction, or one more than the largest; 0 without terms."""
+    """The smallest value of a loop over the terms of a reduction, or one more than the largest; 0 without terms. A loop
+    that has a range of its own, as the inner one of a split has, has all of its values if there is any term."""
 
     def __init__(self, root: list[Any], loop: Linear, largest: bool) -> None:
         _, _, ranges, self.where, _ = root
         self.names = [r[0] for r in ranges]
         self.ranges = [r[1:] for r in ranges]
         self.loop, self.largest = loop, largest
+        self.own = loop.own_range(MOST_OWN_VALUES)
 
     def __call__(self, env: Env) -> int:
+        if self.own is not None:
+            for _ in points(self.names, self.ranges, self.where, env):
+                return self.own[1] + 1 if self.largest else self.own[0]
+            return 0
         values = [self.loop.evaluate(e) for e in points(self.names, self.ranges, self.where, env)]
         if not values:
             return 0

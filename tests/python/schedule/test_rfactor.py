@@ -137,6 +137,35 @@ def test_rfactor_of_a_triangle():
             np.testing.assert_array_equal(f(array), np.triu(array).sum(axis=1))
 
 
+def test_lanes_are_all_there_whatever_is_reduced():
+    """Partial results of partial results of ranges whose bounds depend on the row: which lanes have terms is not
+    asked for, so that the loops stay as simple as those of one range."""
+    n = tw.param("N")
+    a = tw.input("A", [n, n], tw.int64)
+    c = tw.computation("C", {i: n}, tw.sum(a[i, k], over={k: (i, n)}, where=i + k > 2))
+    f = tw.function("f", outputs=[c], default_schedule=False)
+    lanes = f["C"].split(k, 32).rfactor("k1", "lanes")
+    quarters = f["C"].split("k1", 8).rfactor("k11", "quarters")
+    f["C"].split("k11", 2).rfactor("k111", "halves")
+    rows = "i >= 0 and 4 - N <= i < N"
+    assert str(lanes.domain) == f"[N] -> {{ lanes[i, k1] : {rows} and 0 <= k1 <= 31 }}"
+    assert str(quarters.domain) == f"[N] -> {{ quarters[i, k11] : {rows} and 0 <= k11 <= 7 }}"
+    assert str(f["halves"].domain) == f"[N] -> {{ halves[i, k111] : {rows} and 0 <= k111 <= 1 }}"
+    for n_ in (0, 1, 2, 3, 5, 33, 70):
+        array = integers((n_, n_), np.int64)
+        kept = np.add.outer(np.arange(n_), np.arange(n_)) > 2
+        np.testing.assert_array_equal(f(array), np.triu(array * kept).sum(axis=1))
+        np.testing.assert_array_equal(f.evaluate(array), f(array))
+
+
+def test_a_loop_of_many_values_has_partial_results_of_those_with_terms():
+    c = tw.computation("C", {i: 3}, tw.sum(i * k, over={k: 10}))
+    f = tw.function("f", outputs=[c], default_schedule=False)
+    partial = f["C"].split(k, 4096).rfactor("k1")
+    assert str(partial.domain) == "{ C_partial[i, k1] : 0 <= i <= 2 and 0 <= k1 <= 9 }"
+    np.testing.assert_array_equal(f(), [0, 45, 90])
+
+
 def test_rfactor_with_a_condition():
     n = tw.param("N")
     a = tw.input("A", [n, n], tw.int64)

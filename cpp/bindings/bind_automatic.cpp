@@ -42,13 +42,14 @@ FoundParts found_schedule(const KernelFunction &function) {
   return parts_of(analyse_unlocked([&] { return find_schedule(function.scheduled()); }));
 }
 
-FoundParts better_nests(const KernelFunction &function, std::uint64_t operations) {
+FoundParts better_nests(const KernelFunction &function, std::uint64_t operations,
+                        const std::vector<std::string> &endless) {
   return parts_of(analyse_unlocked([&] {
     std::optional<OperationLimit> limit;
     if (operations > 0) {
       limit.emplace(operations);
     }
-    return find_better_nests(function.scheduled());
+    return find_better_nests(function.scheduled(), endless);
   }));
 }
 
@@ -87,9 +88,11 @@ void bind_automatic(py::module_ &module) {
              "What the planner finds for a function: the commands that stay, its own, and its "
              "decisions.");
   module.def("better_nests", &better_nests, py::arg("function"), py::arg("operations") = 0,
+             py::arg("endless") = std::vector<std::string>(),
              "What the planner finds within the order that a function has: the commands that it "
              "has, the planner's behind them, and its decisions; within so many operations on "
-             "integer sets in all, unless they are 0.");
+             "integer sets in all, unless they are 0. `endless` names the parameters that bound "
+             "loops which data end.");
   module.def(
       "gpu_nests", &gpu_nests, py::arg("function"),
       "The same as kernels for a GPU: its commands replace the order that the function has.");

@@ -1,5 +1,7 @@
 #include "lowering/joined_reads.h"
 
+#include "algorithm/expression_key.h"
+#include "algorithm/function_extents.h"
 #include "lowering/expression_forms.h"
 #include "lowering/expressions.h"
 
@@ -14,11 +16,17 @@ namespace {
 constexpr size_t most_branches = 8;
 constexpr const char *doing = "finding what is read in one place";
 
+/// A subscript: affine, or as data say, and then checked against the buffer's extent.
+struct Subscript {
+  std::optional<isl::pw_aff> affine;
+  ExpressionKey key;
+};
+
 struct Branch {
   const Expr *read = nullptr;
   isl::set instances; ///< that take it
   size_t buffer = 0;
-  std::vector<isl::pw_aff> index; ///< in the buffer
+  std::vector<Subscript> index; ///< in the buffer
 };
 
 class Branches {
@@ -33,8 +41,9 @@ public:
     }
     if (value.kind == ExprKind::Select) {
       const auto holds = to_set(value.operands[0], space_);
-      return holds && add(*value.operands[1], instances.intersect(*holds)) &&
-             add(*value.operands[2], instances.subtract(*holds));
+      // If data decide, all instances may take either.
+      return add(*value.operands[1], holds ? instances.intersect(*holds) : instances) &&
+             add(*value.operands[2], holds ? instances.subtract(*holds) : instances);
     }
     auto branch = branch_of(value);
     if (!branch || (!found_.empty() && branch->buffer != found_.front().buffer)) {
@@ -45,7 +54,11 @@ public:
     return true;
   }
 
-  const Expr *joined() const {
+  /// Rather one of the array itself: an error speaks of it.
+  const Expr *joined() {
+    std::stable_partition(found_.begin(), found_.end(), [&](const Branch &one) {
+      return program_.buffers.at(one.buffer).name == one.read->producer->name;
+    });
     for (const Branch &one : found_) {
       const bool stands_for_all =
           std::all_of(found_.begin(), found_.end(),
@@ -69,20 +82,60 @@ private:
     Branch branch;
     branch.read = &value;
     branch.buffer = place->second.buffer;
-    for (const ExprPtr &index : index_of_read(value, place->second)) {
-      auto affine = to_affine(index, space_);
-      if (!affine) {
-        return std::nullopt;
+    const std::vector<ExprPtr> index = index_of_read(value, place->second);
+    for (size_t d = 0; d < index.size(); ++d) {
+      Subscript subscript{to_affine(index[d], space_), {}};
+      if (!subscript.affine) {
+        subscript.key = key_of(index[d]);
+        if (subscript.key.text.empty() || !is_whole(*value.producer, place->second, d)) {
+          return std::nullopt;
+        }
       }
-      branch.index.push_back(std::move(*affine));
+      branch.index.push_back(std::move(subscript));
     }
     return branch;
+  }
+
+  /// Are subscripts along a dimension of the buffer checked against its extent there?
+  bool is_whole(const Computation &producer, const Program::Place &place, size_t dimension) const {
+    size_t own = dimension;
+    if (program_.buffers.at(place.buffer).name != producer.name) {
+      const ExprPtr &index = place.index.at(dimension);
+      const auto found =
+          std::find(producer.iterators.begin(), producer.iterators.end(), index->name);
+      if (index->kind != ExprKind::Iterator || found == producer.iterators.end()) {
+        return false;
+      }
+      own = static_cast<size_t>(found - producer.iterators.begin());
+    }
+    const ExprPtr &extent = program_.buffers.at(place.buffer).extents.at(dimension);
+    return own >= producer.extents.size() || // then that of the place is asked
+           key_of(least_zero(producer.extents[own])).text == key_of(least_zero(extent)).text;
+  }
+
+  /// An extent that may be said to be no less than 0, as it is said without that.
+  static ExprPtr least_zero(const ExprPtr &extent) {
+    if (extent->kind != ExprKind::Binary || extent->op != Op::Max) {
+      return extent;
+    }
+    const ExprPtr &first = extent->operands[0];
+    const ExprPtr &second = extent->operands[1];
+    return is_zero(first) ? second : is_zero(second) ? first : extent;
   }
 
   /// Whether `one` is what `other` is, for the instances that take `other`.
   static bool are_same(const Branch &one, const Branch &other) {
     for (size_t d = 0; d < one.index.size(); ++d) {
-      const isl::set same = one.index[d].eq_set(other.index[d]);
+      const Subscript &mine = one.index[d];
+      const Subscript &its = other.index[d];
+      if (!mine.affine || !its.affine) {
+        if (mine.affine || its.affine || mine.key.text != its.key.text ||
+            mine.key.iterators != its.key.iterators) {
+          return false;
+        }
+        continue;
+      }
+      const isl::set same = mine.affine->eq_set(*its.affine);
       if (!checked(other.instances.is_subset(same), doing)) {
         return false;
       }

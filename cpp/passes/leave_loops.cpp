@@ -51,14 +51,24 @@ public:
   /// `reads`: how often each buffer is read in the whole kernel.
   LeftLoop(const For &loop, const Kernel &kernel, const std::map<std::int64_t, int> &reads)
       : loop_(loop) {
-    note_temporaries(kernel, reads);
+    const std::map<std::int64_t, int> inside = reads_in(loop.body());
+    const auto count_in = [](const std::map<std::int64_t, int> &counts, std::int64_t buffer) {
+      const auto found = counts.find(buffer);
+      return found == counts.end() ? 0 : found->second;
+    };
     visit_statements(loop.body(), [&](const LoopStatement &inner) {
-      const auto *set = as<Store>(inner);
-      if (set != nullptr && set->subscripts.empty() &&
-          !kernel.buffers.at(static_cast<size_t>(set->buffer)).is_argument) {
-        scalars_.insert(set->buffer);
+      const auto *change = as<ElementChange>(inner);
+      if (change == nullptr || kernel.buffers.at(static_cast<size_t>(change->buffer)).is_argument) {
+        return;
+      }
+      if (count_in(inside, change->buffer) == count_in(reads, change->buffer)) {
+        own_.insert(change->buffer);
+      }
+      if (is<Store>(inner) && change->subscripts.empty()) {
+        scalars_.insert(change->buffer);
       }
     });
+    note_temporaries();
     inside_.insert(loop.id);
     visit_statements(loop.body(), [&](const LoopStatement &inner) {
       if (const std::int64_t *variable = defined_variable(inner)) {
@@ -93,26 +103,19 @@ public:
 
 private:
   /// Scalars that each iteration sets before it reads them, and nothing else reads.
-  void note_temporaries(const Kernel &kernel, const std::map<std::int64_t, int> &reads) {
+  void note_temporaries() {
     const auto *sequence = as<Block>(loop_.body());
     if (sequence == nullptr) {
       return;
     }
-    const std::map<std::int64_t, int> inside = reads_in(loop_.body());
     std::map<std::int64_t, int> before;
     for (const StmtPtr &child : sequence->children) {
       for (const auto &[buffer, count] : reads_in(child)) {
         before[buffer] += count;
       }
       const auto *set = as<Store>(child);
-      if (set == nullptr || !set->subscripts.empty() || set->mask || before.contains(set->buffer)) {
-        continue;
-      }
-      const auto here = inside.find(set->buffer);
-      const auto all = reads.find(set->buffer);
-      const bool is_alone =
-          (here == inside.end() ? 0 : here->second) == (all == reads.end() ? 0 : all->second);
-      if (is_alone && !kernel.buffers.at(static_cast<size_t>(set->buffer)).is_argument) {
+      if (set != nullptr && set->subscripts.empty() && !set->mask &&
+          !before.contains(set->buffer) && own_.contains(set->buffer)) {
         temporaries_.insert(set->buffer);
       }
     }
@@ -209,8 +212,10 @@ private:
     const auto *test = as<If>(statement);
     const bool inside = guarded || (test != nullptr && found.are_in(test->condition));
     if (const auto *change = as<ElementChange>(*statement)) {
-      // Scalars of the kernel are those of the program: set anew before they are read.
-      return inside || found.are_in(change->value) || scalars_.contains(change->buffer);
+      // Scalars of the kernel are those of the program: set anew before they are read. What
+      // nothing behind the loop reads, such as their elements for an inner loop, goes with it.
+      return inside || found.are_in(change->value) || scalars_.contains(change->buffer) ||
+             own_.contains(change->buffer);
     }
     return std::all_of(statement->children.begin(), statement->children.end(),
                        [&](const StmtPtr &child) { return all_depend(child, inside, found); });
@@ -351,6 +356,7 @@ private:
 
   const For &loop_;
   std::map<std::int64_t, ValuePtr> values_; ///< of locals that are given one value only
+  std::set<std::int64_t> own_; ///< buffers of the kernel that are read in the loop only
   std::set<std::int64_t> temporaries_;
   std::set<std::int64_t> scalars_; ///< of the kernel, that are set in the loop
   std::set<std::int64_t> inside_;  ///< variables and locals that are made in an iteration

@@ -312,11 +312,7 @@ public:
 
   StmtPtr operator()(const StmtPtr &statement) {
     if (is<Block>(statement)) {
-      std::vector<StmtPtr> children;
-      for (const StmtPtr &child : statement->children) {
-        children.push_back((*this)(child));
-      }
-      return block(std::move(children));
+      return simplify_block(*statement);
     }
     Simplifier simplify(around_.ranges(), replaced_);
     StmtPtr node = map_values(statement, std::ref(simplify));
@@ -333,8 +329,7 @@ public:
       const StmtPtr body = (*this)(node->children[0]);
       return is_empty(body) ? body : with_children(node, {body});
     }
-    if (const auto *let = as<Let>(node);
-        let != nullptr && (is<Constant>(let->value) || is<Variable>(let->value))) {
+    if (const auto *let = as<Let>(node); let != nullptr && is_another_name(let->value)) {
       replaced_[let->id] = let->value;
       return block({});
     }
@@ -346,6 +341,37 @@ public:
   }
 
 private:
+  /// Is it a number, or a variable, shifted perhaps or counted backwards?
+  static bool is_another_name(const ValuePtr &value) {
+    if (is<Constant>(value) || is<Variable>(value)) {
+      return true;
+    }
+    const auto linear = is_index(value) ? linear_of(value) : std::nullopt;
+    return linear && linear->terms.size() == 1 && is<Variable>(linear->terms.front().atom) &&
+           std::abs(linear->terms.front().coefficient) == 1;
+  }
+
+  /// What comes after a check runs where it holds.
+  StmtPtr simplify_block(const LoopStatement &given) {
+    std::vector<StmtPtr> children;
+    std::vector<EnclosingLoops::Known> before;
+    for (const StmtPtr &child : given.children) {
+      children.push_back((*this)(child));
+      const auto *check = as<CheckIndex>(children.back());
+      if (check != nullptr && check->mask == nullptr && is_index(check->value) &&
+          is_index(check->upper)) {
+        Simplifier simplify(around_.ranges(), replaced_);
+        before.push_back(
+            around_.assume(simplify(both(binary_value(Op::Le, integer(0), check->value),
+                                         binary_value(Op::Lt, check->value, check->upper)))));
+      }
+    }
+    for (; !before.empty(); before.pop_back()) {
+      around_.forget(std::move(before.back()));
+    }
+    return block(std::move(children));
+  }
+
   /// A[i] = A[i]: a computation in place that leaves elements as they are.
   static bool keeps_its_value(const Store &store) {
     const auto *load = as_load_of(store.value, store.buffer);
@@ -379,20 +405,31 @@ private:
                                                       : for_loop(loop, lower, upper, loop.body());
   }
 
-  StmtPtr simplify_if(const If &test) {
-    if (around_.holds(test.condition)) {
-      return (*this)(test.then());
+  /// The condition without the parts that hold here.
+  ValuePtr open_part(const ValuePtr &condition) const {
+    if (condition->type.lanes > 1) {
+      return condition;
     }
-    if (const auto known = as_boolean(test.condition)) {
+    std::vector<ValuePtr> parts;
+    operands_of(Op::And, condition, parts);
+    ValuePtr open = boolean(true);
+    for (const ValuePtr &part : parts) {
+      open = around_.holds(part) ? open : both(open, part);
+    }
+    return open;
+  }
+
+  StmtPtr simplify_if(const If &test) {
+    const ValuePtr condition = open_part(test.condition);
+    if (const auto known = as_boolean(condition)) {
       return *known                 ? (*this)(test.then())
              : test.has_otherwise() ? (*this)(test.otherwise())
                                     : block({});
     }
-    EnclosingLoops::Known before = around_.assume(test.condition);
+    EnclosingLoops::Known before = around_.assume(condition);
     const StmtPtr then = (*this)(test.then());
     around_.forget(std::move(before));
-    return if_then(test.condition, then,
-                   test.has_otherwise() ? (*this)(test.otherwise()) : nullptr);
+    return if_then(condition, then, test.has_otherwise() ? (*this)(test.otherwise()) : nullptr);
   }
 
   StmtPtr simplify_loop(const StmtPtr &node, Simplifier &simplify) {

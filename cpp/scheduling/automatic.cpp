@@ -105,12 +105,13 @@ FoundSchedule found_behind(const ScheduledFunction &function, AutoSchedule plann
 
 } // namespace
 
-FoundSchedule find_better_nests(const ScheduledFunction &function) {
+FoundSchedule find_better_nests(const ScheduledFunction &function,
+                                const std::vector<std::string> &endless) {
   function.require_no_transaction();
   const OperationLimit limit(automatic_limit);
   return found_behind(function,
                       with_better_nests(function.mapping(), has_wide_registers(function.options()),
-                                        function.legal_program()));
+                                        function.legal_program(), endless));
 }
 
 FoundSchedule find_gpu_nests(const ScheduledFunction &function) {

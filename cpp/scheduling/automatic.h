@@ -25,8 +25,10 @@ FoundSchedule find_schedule(const ScheduledFunction &function);
 bool may_have_time_tiles(const ScheduledFunction &function);
 
 /// Better loops within the order that the function has, with its values stored where they are
-/// (planning/auto/program_order.h): commands behind those that it has, which all stay.
-FoundSchedule find_better_nests(const ScheduledFunction &function);
+/// (planning/auto/program_order.h): commands behind those that it has, which all stay. `endless`
+/// names the parameters that bound loops which data end.
+FoundSchedule find_better_nests(const ScheduledFunction &function,
+                                const std::vector<std::string> &endless = {});
 
 /// The same as kernels for a GPU (planning/gpu/gpu_nests.h).
 FoundSchedule find_gpu_nests(const ScheduledFunction &function);

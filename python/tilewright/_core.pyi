@@ -625,7 +625,7 @@ def found_schedule(
     function: Function,
 ) -> tuple[list[_Command], list[_Command], list[tuple[str, str]]]: ...
 def better_nests(
-    function: Function, operations: int = 0
+    function: Function, operations: int = 0, endless: Sequence[str] = ()
 ) -> tuple[list[_Command], list[_Command], list[tuple[str, str]]]: ...
 def gpu_nests(
     function: Function,

@@ -57,15 +57,21 @@ std::vector<std::vector<std::string>> groups_of(const Function &function,
 
 /// The commands for one group; empty where its members share no loop over an iterator of each.
 std::vector<Command> stores_of(const Mapping &mapping, const Nests &nests,
-                               const std::vector<std::string> &group) {
+                               const std::vector<std::string> &group,
+                               const std::vector<std::string> &endless) {
   size_t shared = nests.times(group.front()).loops.size();
   for (const std::string &name : group) {
     shared = std::min(shared, nests.shared(group.front(), name));
   }
-  const size_t results = (**mapping.function().find(group.front())).iterators.size();
+  const Computation &member = **mapping.function().find(group.front());
+  const size_t results = member.iterators.size();
   const std::vector<NestLoop> &first = nests.times(group.front()).loops;
   while (shared > 0 && group.size() == 1 && first[shared - 1].iterator.value_or(0) >= results) {
     --shared; // terms are added to one scalar
+  }
+  while (shared > 0 && first[shared - 1].iterator.value_or(results) < results &&
+         runs_endless(member, *first[shared - 1].iterator, endless)) {
+    --shared;
   }
   std::vector<Command> stores;
   const std::string buffer = mapping.storage(group.front()).buffer + "_of_" + group.front();
@@ -83,7 +89,25 @@ std::vector<Command> stores_of(const Mapping &mapping, const Nests &nests,
 
 } // namespace
 
-std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests &nests) {
+bool runs_endless(const Computation &computation, size_t iterator,
+                  const std::vector<std::string> &endless) {
+  if (endless.empty()) {
+    return false;
+  }
+  isl_set *values = computation.domain.copy();
+  for (const std::string &name : endless) {
+    const int place = isl_set_find_dim_by_name(values, isl_dim_param, name.c_str());
+    if (place >= 0) {
+      values = isl_set_project_out(values, isl_dim_param, static_cast<unsigned>(place), 1);
+    }
+  }
+  const isl::set all = checked(isl::manage(values), "the iterations of a loop");
+  return isl_set_dim_is_bounded(all.get(), isl_dim_set, static_cast<unsigned>(iterator)) !=
+         isl_bool_true;
+}
+
+std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests &nests,
+                                             const std::vector<std::string> &endless) {
   std::map<std::string, std::vector<std::string>> writers;
   for (const ComputationPtr &computation : mapping.function().computations) {
     if (!computation->is_view && is_in_scalar(mapping, *computation)) {
@@ -93,7 +117,7 @@ std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests
   std::vector<ExpandedScalar> found;
   for (const auto &[buffer, names] : writers) {
     for (std::vector<std::string> &group : groups_of(mapping.function(), names)) {
-      std::vector<Command> stores = stores_of(mapping, nests, group);
+      std::vector<Command> stores = stores_of(mapping, nests, group, endless);
       if (!stores.empty()) {
         found.push_back({std::move(group), std::move(stores)});
       }

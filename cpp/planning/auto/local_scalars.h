@@ -14,10 +14,16 @@ struct ExpandedScalar {
   std::vector<Command> stores; ///< store_in, of each writer
 };
 
-/// The scalars that the program, whose values are stored as `mapping` has them, can have expanded:
+/// Does the iterator have more values, the more a parameter of `endless` is?
+bool runs_endless(const Computation &computation, size_t iterator,
+                  const std::vector<std::string> &endless);
+
+/// The scalars that the program, whose values are stored as `mapping` has them, can have expanded,
+/// but along no loop whose number of iterations grows with one of the parameters `endless`:
 ///     for i: for j: { s[] = 0; for k: s[] = s[] + ...; C[i, j] = s[] }
 /// becomes
 ///     for i: for j: { s[j] = 0; for k: s[j] = s[j] + ...; C[i, j] = s[j] }
-std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests &nests);
+std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests &nests,
+                                             const std::vector<std::string> &endless = {});
 
 } // namespace tilewright

@@ -42,6 +42,7 @@ public:
   Command command() const;
 
   const NestTimes &times(const std::string &computation) const { return times_.at(computation); }
+  const std::map<std::string, NestTimes> &all() const { return times_; }
   /// How many loops both share.
   size_t shared(const std::string &one, const std::string &other) const;
   /// Those that share so many loops with a computation, itself among them.

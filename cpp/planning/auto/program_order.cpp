@@ -32,8 +32,8 @@ using Names = std::vector<std::string>;
 class ProgramOrder {
 public:
   ProgramOrder(const Mapping &given, Nests nests, bool wide,
-               std::shared_ptr<const LegalProgram> legal)
-      : given_(given), stored_(given), nests_(std::move(nests)), wide_(wide),
+               std::shared_ptr<const LegalProgram> legal, const Names &endless)
+      : given_(given), stored_(given), nests_(std::move(nests)), wide_(wide), endless_(endless),
         now_{given,
              legal != nullptr ? std::move(legal) : require_legal(build_program(given), nullptr)} {}
 
@@ -74,7 +74,7 @@ public:
 private:
   /// The same order in times of our own, with scalars expanded where that is legal.
   bool begin() {
-    scalars_ = expanded_scalars(given_, nests_);
+    scalars_ = expanded_scalars(given_, nests_, endless_);
     auto begun = store_scalars() ? with_all(nests_, {}, {}, whole_operation_limit) : std::nullopt;
     if (!begun && !scalars_.empty()) {
       scalars_.clear();
@@ -168,6 +168,9 @@ private:
 
   /// Nests of which the innermost iterations wait for each other.
   void set_chains_side_by_side(const std::vector<Part> &parts) {
+    if (!endless_.empty()) {
+      return;
+    }
     for (const ProgramChains &each : find_program_chains(now_, nests_, parts)) {
       const Nests nests = each.in(nests_);
       const auto own = own_;
@@ -186,6 +189,58 @@ private:
     }
   }
 
+  /// How many of the statement's loops are around what a loop that data end repeats, this one
+  /// included.
+  size_t repeating_loops(const std::string &name) const {
+    const Computation &computation = **given_.function().find(name);
+    const std::vector<NestLoop> &loops = nests_.times(name).loops;
+    size_t depth = loops.size();
+    const auto is_endless = [&](const NestLoop &loop) {
+      return loop.iterator.value_or(computation.rank()) < computation.rank() &&
+             runs_endless(computation, *loop.iterator, endless_);
+    };
+    while (depth > 0 && !is_endless(loops[depth - 1])) {
+      --depth;
+    }
+    return depth;
+  }
+
+  /// Do loops that data end, and those around them, stay as they are? No loop but the program's is
+  /// known to be left once it has nothing more to do.
+  bool keeps_repeating_loops(const Candidate &candidate) const {
+    return std::all_of(nests_.all().begin(), nests_.all().end(), [&](const auto &entry) {
+      const std::string &name = entry.first;
+      const std::vector<NestLoop> &before = entry.second.loops;
+      const std::vector<NestLoop> &after = candidate.nests.times(name).loops;
+      const size_t depth = repeating_loops(name);
+      for (size_t d = 0; d < depth; ++d) {
+        if (after.size() <= d || after[d].name != before[d].name ||
+            after[d].value != before[d].value) {
+          return false;
+        }
+        for (const Command &command : candidate.commands) {
+          const auto names_it = [&](const Argument &argument) {
+            const auto *text = std::get_if<std::string>(&argument);
+            return text != nullptr && *text == before[d].name;
+          };
+          if (command.computation == name &&
+              std::any_of(command.arguments.begin(), command.arguments.end(), names_it)) {
+            return false;
+          }
+        }
+      }
+      return true;
+    });
+  }
+
+  std::vector<Candidate> candidates(const Part &part) const {
+    std::vector<Candidate> found = candidates_for(part, nests_, wide_);
+    if (!endless_.empty()) {
+      std::erase_if(found, [&](const Candidate &each) { return !keeps_repeating_loops(each); });
+    }
+    return found;
+  }
+
   /// Each as `improve` does, but what is likely for several is asked at once: the answer for all
   /// takes about as long as that for one. Where it is no, the halves are asked.
   void improve_all(std::span<const Part> parts) {
@@ -201,12 +256,12 @@ private:
     const size_t decided = decisions_.size();
     std::vector<std::pair<const Part *, std::string>> copies;
     for (const Part &part : parts) {
-      std::vector<Candidate> candidates = candidates_for(part, nests_, wide_);
-      if (candidates.empty()) {
+      std::vector<Candidate> found = candidates(part);
+      if (found.empty()) {
         keep(part);
         continue;
       }
-      Candidate &likely = candidates.front();
+      Candidate &likely = found.front();
       for (const std::string &copy : likely.copies) {
         copies.emplace_back(&part, copy);
       }
@@ -233,7 +288,7 @@ private:
   }
 
   void improve(const Part &part) {
-    for (Candidate &each : candidates_for(part, nests_, wide_)) {
+    for (Candidate &each : candidates(part)) {
       auto found = with_all(each.nests, part.name, each.commands, candidate_operation_limit);
       if (found) {
         now_ = std::move(*found);
@@ -394,6 +449,7 @@ private:
   Mapping stored_; ///< with its scalars expanded
   Nests nests_;
   bool wide_;
+  const Names &endless_;
   LegalMapping now_;
   std::vector<ExpandedScalar> scalars_;
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command
@@ -406,12 +462,13 @@ private:
 } // namespace
 
 AutoSchedule with_better_nests(const Mapping &given, bool wide,
-                               std::shared_ptr<const LegalProgram> legal) {
+                               std::shared_ptr<const LegalProgram> legal,
+                               const std::vector<std::string> &endless) {
   auto nests = Nests::of(given);
   if (!nests) {
     return {given, {{"", "the loops keep their order, since they are not those of one program"}}};
   }
-  return ProgramOrder(given, std::move(*nests), wide, std::move(legal)).plan();
+  return ProgramOrder(given, std::move(*nests), wide, std::move(legal), endless).plan();
 }
 
 } // namespace tilewright

@@ -19,8 +19,10 @@ namespace tilewright {
 /// becomes
 ///     for i / 8: for j / 16: for k: for i in 8 (unrolled): for j in 16 (a vector): C[i, j] = ...
 /// The mapping is `given`'s where nothing better is legal. `wide` and `legal`: as of
-/// auto_schedule().
+/// auto_schedule(). Loops that run as often as a parameter of `endless` says are left long before
+/// (data decide when): no memory grows with them.
 AutoSchedule with_better_nests(const Mapping &given, bool wide,
-                               std::shared_ptr<const LegalProgram> legal = nullptr);
+                               std::shared_ptr<const LegalProgram> legal = nullptr,
+                               const std::vector<std::string> &endless = {});
 
 } // namespace tilewright

@@ -59,11 +59,22 @@ std::string CStatements::count_of(const KernelBuffer &buffer) {
   return count.empty() ? "1" : count;
 }
 
+/// Is it memory of the whole kernel?
+bool CStatements::is_temporary(const KernelBuffer &buffer) {
+  return !buffer.is_argument && !buffer.is_scoped;
+}
+
+/// Single numbers are on the stack: what a loop counts or asks in each iteration can be in
+/// registers, then.
 void CStatements::allocate_temporaries() {
   std::string missing;
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
     const KernelBuffer &buffer = kernel_.buffers[b];
-    if (buffer.is_argument || buffer.is_scoped) {
+    if (!is_temporary(buffer)) {
+      continue;
+    }
+    if (buffer.extents.empty()) {
+      declare_on_stack(buffer, static_cast<std::int64_t>(b), " = {0}");
       continue;
     }
     CArrayName &array = arrays_.at(static_cast<std::int64_t>(b));
@@ -75,6 +86,9 @@ void CStatements::allocate_temporaries() {
                      helpers_.allocate(), count_of(buffer), array.base));
     missing += (missing.empty() ? "" : " || ") + array.base + " == NULL";
   }
+  if (missing.empty()) {
+    return;
+  }
   line("if (" + missing + ") {");
   ++depth_;
   fail(status_prefix_ + "OUT_OF_MEMORY");
@@ -82,7 +96,8 @@ void CStatements::allocate_temporaries() {
   line("}");
 }
 
-void CStatements::declare_on_stack(const KernelBuffer &buffer, std::int64_t number) {
+void CStatements::declare_on_stack(const KernelBuffer &buffer, std::int64_t number,
+                                   const std::string &value) {
   CArrayName &array = arrays_.at(number);
   array = {};
   array.base = names_.take(buffer.name);
@@ -92,7 +107,8 @@ void CStatements::declare_on_stack(const KernelBuffer &buffer, std::int64_t numb
     const std::int64_t length = std::max<std::int64_t>(1, as_integer(extent).value_or(1));
     extents += "[" + std::to_string(length) + "]";
   }
-  line(c_memory_type(buffer.type) + " " + array.base + (extents.empty() ? "[1]" : extents) + ";");
+  line(c_memory_type(buffer.type) + " " + array.base + (extents.empty() ? "[1]" : extents) + value +
+       ";");
 }
 
 void CStatements::allocate_on_heap(const KernelBuffer &buffer, std::int64_t number,
@@ -149,7 +165,7 @@ void CStatements::print_allocation(const Allocate &allocate) {
   const CArrayName outer =
       arrays_.at(allocate.buffer); // memory of an enclosing allocation, or none
   if (fits_stack(buffer)) {
-    declare_on_stack(buffer, allocate.buffer);
+    declare_on_stack(buffer, allocate.buffer, "");
     print(allocate.body());
   } else {
     allocate_on_heap(buffer, allocate.buffer, allocate.body());

@@ -119,28 +119,28 @@ void CStatements::refuse_sizes(const std::vector<std::string> &refused) {
 }
 
 std::string CStatements::body(const std::vector<std::string> &refused_sizes) {
-  bool has_temporaries = false;
-  for (const KernelBuffer &buffer : kernel_.buffers) {
-    has_temporaries = has_temporaries || (!buffer.is_argument && !buffer.is_scoped);
-  }
+  const auto is_on_heap = [](const KernelBuffer &buffer) {
+    return is_temporary(buffer) && !buffer.extents.empty();
+  };
+  const bool has_heap = std::any_of(kernel_.buffers.begin(), kernel_.buffers.end(), is_on_heap);
   refuse_sizes(refused_sizes);
   if (device_ != nullptr) {
     return device_body();
   }
   const size_t begin = text_.size();
-  if (has_temporaries) {
+  if (has_heap) {
     exits_.back().label = labels_.take("end");
-    allocate_temporaries();
   }
+  allocate_temporaries();
   print(kernel_.body);
   if (needs_status_) {
     text_.insert(begin, "  int status = " + status_prefix_ + "OK;\n");
   }
-  if (has_temporaries) {
+  if (has_heap) {
     text_ += exits_.back().label + ":\n";
     for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
       const KernelBuffer &buffer = kernel_.buffers[b];
-      if (!buffer.is_argument && !buffer.is_scoped) {
+      if (is_on_heap(buffer)) {
         line("free(" + arrays_.at(static_cast<std::int64_t>(b)).base + ");");
       }
     }

@@ -103,11 +103,12 @@ private:
   void list(std::string text, const std::vector<std::string> &values, const std::string &end);
 
   void refuse_sizes(const std::vector<std::string> &refused);
+  static bool is_temporary(const KernelBuffer &buffer);
   void allocate_temporaries();
   bool fits_stack(const KernelBuffer &buffer) const;
   bool may_fail(const StmtPtr &root) const;
   void print_allocation(const Allocate &allocate);
-  void declare_on_stack(const KernelBuffer &buffer, std::int64_t number);
+  void declare_on_stack(const KernelBuffer &buffer, std::int64_t number, const std::string &value);
   void allocate_on_heap(const KernelBuffer &buffer, std::int64_t number, const StmtPtr &body);
   std::string count_of(const KernelBuffer &buffer);
   void fail(const std::string &status);

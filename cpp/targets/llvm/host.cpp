@@ -80,9 +80,15 @@ void HostEmitter::emit() {
         open_temporary(b, known->second);
         continue;
       }
-      llvm::CallInst *memory = allocate_memory(temporary_bytes(b), kernel_.buffers[b].name);
-      temporaries.push_back(memory);
-      missing = builder_.CreateOr(missing, builder_.CreateIsNull(memory));
+      llvm::Value *memory = nullptr;
+      if (kernel_.buffers[b].extents.empty() && !kernel_.is_gpu) {
+        // What a loop counts or asks in each iteration can be in registers, then.
+        memory = stack_memory(kernel_.buffers[b], element_bytes(b));
+      } else {
+        memory = allocate_memory(temporary_bytes(b), kernel_.buffers[b].name);
+        temporaries.push_back(memory);
+        missing = builder_.CreateOr(missing, builder_.CreateIsNull(memory));
+      }
       records.emplace(record, memory);
       open_temporary(b, memory);
     }
@@ -219,6 +225,13 @@ void HostEmitter::require_memory(llvm::Value *missing) {
   builder_.SetInsertPoint(body);
 }
 
+llvm::AllocaInst *HostEmitter::stack_memory(const KernelBuffer &buffer, std::uint64_t bytes) {
+  llvm::AllocaInst *memory =
+      entry_alloca(llvm::ArrayType::get(builder_.getInt8Ty(), bytes), buffer.name);
+  memory->setAlignment(llvm::Align(cache_line_bytes));
+  return memory;
+}
+
 void HostEmitter::allocate(const Allocate &statement) {
   const auto b = static_cast<size_t>(statement.buffer);
   const KernelBuffer &buffer = kernel_.buffers.at(b);
@@ -233,10 +246,7 @@ void HostEmitter::allocate(const Allocate &statement) {
     bytes = !size || *size < 0 || bytes > limit ? limit + 1 : bytes * *size;
   }
   if (bytes <= limit) {
-    auto *type = llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<std::uint64_t>(bytes));
-    llvm::AllocaInst *memory = entry_alloca(type, buffer.name);
-    memory->setAlignment(llvm::Align(cache_line_bytes));
-    open_temporary(b, memory);
+    open_temporary(b, stack_memory(buffer, static_cast<std::uint64_t>(bytes)));
     this->statement(*statement.children.at(0));
     frame_.buffers[b] = outer;
     return;

@@ -25,8 +25,8 @@ WARNINGS = {
     "cache-in-memory": "a kernel could not be stored on disk, so every process compiles it anew",
     "not-optimized": "better code of a kernel could not be made in the background; the first code "
     "goes on running",
-    "order-kept": "`auto_schedule` found no order of a C or Python function that is known to be legal, or data "
-    "decide how often its loops run; the program's own order stays",
+    "order-kept": "`auto_schedule` found no order of a C or Python function that is known to be legal, or, "
+    "for a GPU, data decide how often its loops run; the program's own order stays",
     "unknown-variable": "the environment has a variable TILEWRIGHT_... that is no setting",
 }
 

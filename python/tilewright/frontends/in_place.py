@@ -71,6 +71,7 @@ def auto_schedule(
     program_order: tw.Schedule,
     places: Mapping[str, Sequence[tuple[str, str]]],
     in_time: bool = True,
+    endless: Sequence[str] = (),
 ) -> None:
     """Better loops for a program, with its values stored where the program stores them.
 
@@ -82,14 +83,18 @@ def auto_schedule(
         function: its schedule is replaced.
         program_order: its schedule as the program has it.
         places: where the program stores what (see `places_of`).
-        in_time: whether tiles in time are looked for, which takes as long as all else.
+        in_time: whether tiles in time are looked for, which takes as long as all else; not for a
+            function with endless loops.
+        endless: the parameters that bound loops which data end. No memory grows with these.
     """
+    in_time = in_time and not endless
     order = tw.Schedule([*_core.facts(function), *program_order.commands])
     what = "in place" if in_time else f"nests within {MOST_OPERATIONS}"
+    what += f"; endless: {', '.join(endless)}" if endless else ""
     key = f"{what}\n{_core.automatic_key(function)}\n{order.commands}"
     known = load_found(key)
     if known is None or not _takes(function, known.schedule):
-        found = _found(function, order, places, in_time)
+        found = _found(function, order, places, in_time, endless)
         store_found(key, Found(found, tuple(found.comments)))
 
 
@@ -121,6 +126,7 @@ def _found(
     order: tw.Schedule,
     places: Mapping[str, Sequence[tuple[str, str]]],
     in_time: bool,
+    endless: Sequence[str],
 ) -> tw.Schedule:
     """Gives the function what is found, and says what it is."""
     tiles = (
@@ -133,7 +139,8 @@ def _found(
     if inline_local_scalars(function, each_command(order.commands)):
         order = function.schedule
     try:
-        kept, commands, decisions = _core.better_nests(function, 0 if in_time else MOST_OPERATIONS)
+        most = 0 if in_time else MOST_OPERATIONS
+        kept, commands, decisions = _core.better_nests(function, most, list(endless))
     except tw.AnalysisLimitError:
         if in_time:
             raise

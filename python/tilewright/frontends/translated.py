@@ -229,8 +229,8 @@ class TranslatedFunction:
 
         Recurrences that can be tiled in time are scheduled as `tw.Function.auto_schedule` does it. If
         data decide so much that no order but the program's is known to be legal, that one stays, with a
-        warning. So does that of a program with loops that data end: memory for all iterations that there
-        might be would be endless. Facts and promises (`fix`, `specialize`, `assume`, `independent`) stay.
+        warning. Loops that data end stay in their order, since memory for all iterations that there might
+        be would be endless; loops inside and beside them do not. Facts and promises (`fix`, `specialize`, `assume`, `independent`) stay.
 
         For a GPU the loops are found anew. Those that may run at the same time become blocks and threads of
         kernels; loops around them, such as time steps or wavefronts, run on the host::
@@ -255,14 +255,14 @@ class TranslatedFunction:
             self.function.target = target
         if where != "cpu":
             self._for_gpu()
-        elif self._limits:
-            in_place.keep_order(self.function, "data decide how often its loops run")
         elif self._is_free:
             facts = _core.facts(self.function)
             order = tw.Schedule([*facts, *self._order.commands], self._order.comments)
             order.apply_to(self.function)
         else:
-            in_place.auto_schedule(self.function, self._order, self._places)
+            in_place.auto_schedule(
+                self.function, self._order, self._places, endless=list(self._limits)
+            )
         return self.function.schedule
 
     def _for_gpu(self) -> None:
@@ -276,8 +276,9 @@ class TranslatedFunction:
 
     def better_nests(self) -> None:
         """The part of `auto_schedule` that keeps the order of the program's nests, in less time."""
-        if not self._limits:
-            in_place.auto_schedule(self.function, self._order, self._places, in_time=False)
+        in_place.auto_schedule(
+            self.function, self._order, self._places, in_time=False, endless=list(self._limits)
+        )
 
     def explain(self) -> Any:
         """What `auto_schedule` decides for the program: a sentence for each decision.

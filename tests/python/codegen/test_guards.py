@@ -89,3 +89,44 @@ def test_row_starts_out_of_range_are_clipped():
     np.testing.assert_array_equal(f.evaluate(values, starts), expected)
     f["s"].split(p, 2)
     np.testing.assert_array_equal(f(values, starts), expected)
+
+
+def test_what_a_check_says_is_asked_no_more():
+    def histogram(values, counts):
+        for i in range(values.shape[0]):
+            counts[values[i]] += 1
+
+    compiled = tw.jit(histogram)
+    values, counts = np.random.default_rng(0).integers(-5, 5, 60), np.zeros(5, np.int64)
+    compiled(values, counts)
+    np.testing.assert_array_equal(counts, np.bincount(values % 5, minlength=5))
+    loops = str(compiled.loops)
+    assert loops.splitlines()[-1].strip() == "counts[index] = counts[index] + 1"
+    assert "0 <= index and" not in loops
+    before = counts.copy()
+    with np.testing.assert_raises(IndexError):
+        compiled(np.array([7]), counts)
+    np.testing.assert_array_equal(counts, before)
+
+
+def test_single_numbers_are_in_registers():
+    """What a loop counts is neither allocated nor stored in each iteration, nor is it in C."""
+
+    def collatz(n, out):
+        for i in range(1, n):
+            c = 0
+            x = i
+            while x != 1:
+                x = x // 2 if x % 2 == 0 else 3 * x + 1
+                c += 1
+            out[i] = c
+
+    compiled = tw.jit(collatz)
+    ours, plain = np.zeros(50, np.int64), np.zeros(50, np.int64)
+    compiled(50, ours)
+    collatz(50, plain)
+    np.testing.assert_array_equal(ours, plain)
+    assert "tilewright_allocate" not in str(compiled.inspect(50, ours).asm)
+    source = str(compiled.inspect(50, ours).c)
+    assert "int64_t x[1] = {0};" in source
+    assert "alloc" not in source.split("#include")[-1]

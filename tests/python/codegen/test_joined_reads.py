@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tilewright as tw
 
@@ -82,3 +83,44 @@ def test_what_is_computed_in_a_branch_stays_there() -> None:
     f = tw.function("f", outputs=[out])
     f["first"].store_in(memory, ["i"])
     np.testing.assert_array_equal(f(np.arange(4.0)), [1, 3, 4, 6])
+
+
+def knapsack(w, v, best):  # type: ignore[no-untyped-def]
+    for i in range(w.shape[0]):
+        for c in range(best.shape[0] - 1, -1, -1):
+            if c >= w[i]:
+                best[c] = max(best[c], best[c - w[i]] + v[i])
+
+
+def test_subscripts_that_data_say_are_read_in_one_place() -> None:
+    """Whoever wrote the element last: it is checked once, and an error speaks of the array."""
+    function = tw.jit(knapsack)
+    rng = np.random.default_rng(0)
+    w, v = rng.integers(1, 9, 12), rng.random(12)
+    ours, plain = np.zeros(40), np.zeros(40)
+    function(w, v, ours)
+    knapsack(w, v, plain)
+    np.testing.assert_array_equal(ours, plain)
+    loops = str(function.loops)
+    assert loops.count("assert ") == loops.count("# best[") == 2
+    assert "S1[" not in loops
+    with pytest.raises(IndexError, match=r"best\["):
+        function(np.array([-100]), v, ours)
+
+
+def swapped(p, a):  # type: ignore[no-untyped-def]
+    for i in range(p.shape[0]):
+        t = a[p[i]]
+        a[p[i]] = a[i]
+        a[i] = t
+
+
+def test_elements_that_data_swap() -> None:
+    function = tw.jit(swapped)
+    rng = np.random.default_rng(1)
+    for size in (1, 2, 7, 30):
+        p, a = rng.integers(-size, size, size), rng.random(size)
+        ours, plain = a.copy(), a.copy()
+        function(p, ours)
+        swapped(p, plain)
+        np.testing.assert_array_equal(ours, plain)

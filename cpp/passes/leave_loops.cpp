@@ -214,8 +214,10 @@ private:
     if (const auto *change = as<ElementChange>(*statement)) {
       // Scalars of the kernel are those of the program: set anew before they are read. What
       // nothing behind the loop reads, such as their elements for an inner loop, goes with it.
-      return inside || found.are_in(change->value) || scalars_.contains(change->buffer) ||
-             own_.contains(change->buffer);
+      const auto *set = as<Store>(statement);
+      return inside || found.are_in(change->value) ||
+             (set != nullptr && set->mask && found.are_in(set->mask)) ||
+             scalars_.contains(change->buffer) || own_.contains(change->buffer);
     }
     return std::all_of(statement->children.begin(), statement->children.end(),
                        [&](const StmtPtr &child) { return all_depend(child, inside, found); });

@@ -253,6 +253,18 @@ void Shape::note_chosen(const ExprPtr &condition, std::set<std::string> &chosen)
   }
 }
 
+void Shape::choose(const ExprPtr &condition, const std::set<std::string> &candidates) {
+  std::set<std::string> compared;
+  note_chosen(condition, compared);
+  for (size_t d = rank(); d-- > 0;) {
+    const std::string &iterator = space_.iterators[d];
+    if (compared.contains(iterator) && candidates.contains(iterator)) {
+      chosen_.insert(iterator);
+      return;
+    }
+  }
+}
+
 void Shape::note_picked(const Expr &terms) {
   std::set<std::string> compared;
   note_chosen(terms.predicate, compared);

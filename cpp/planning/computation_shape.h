@@ -59,6 +59,8 @@ public:
   ///     S[i, x] = x[i] where x == p[i], and else what stood there before?
   /// In place that is one iteration, and no loop to have vectors, threads or tiles.
   bool is_chosen(size_t iterator) const { return chosen_.contains(space_.iterators[iterator]); }
+  /// From now on: the last of `candidates` that `condition` compares with something else.
+  void choose(const ExprPtr &condition, const std::set<std::string> &candidates);
   /// Has a loop over such an iterator no more than that one iteration?
   bool is_chosen(const LoopDimension &loop) const;
   bool has_chosen() const { return !chosen_.empty(); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace tilewright {
 
@@ -378,8 +379,83 @@ private:
 
 } // namespace
 
+namespace {
+
+/// Is a value what lies where a computation stores?
+class StoredBefore {
+public:
+  StoredBefore(const Program &program, const Computation &computation) : program_(program) {
+    const auto own = program.places.find(computation.name);
+    if (own == program.places.end()) {
+      return;
+    }
+    buffer_ = own->second.buffer;
+    for (const ExprPtr &index : own->second.index) {
+      index_.push_back(index->kind == ExprKind::Iterator ? index->name : "");
+    }
+  }
+
+  std::set<std::string> iterators() const { return {index_.begin(), index_.end()}; }
+
+  bool operator()(const ExprPtr &value) const {
+    if (value->kind == ExprKind::Select) {
+      return (*this)(value->operands[1]) && (*this)(value->operands[2]);
+    }
+    if (value->kind != ExprKind::Access || value->position != 0) {
+      return false;
+    }
+    const Computation &producer = *value->producer;
+    const auto place = program_.places.find(producer.name);
+    if (place == program_.places.end() || place->second.buffer != buffer_ ||
+        place->second.index.size() != index_.size()) {
+      return false;
+    }
+    for (size_t b = 0; b < index_.size(); ++b) {
+      const ExprPtr *subscript = subscript_of(*value, place->second, b);
+      if (subscript == nullptr || (*subscript)->kind != ExprKind::Iterator ||
+          (*subscript)->name != index_[b]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+private:
+  /// The subscript of a read that is its index along a dimension of the buffer.
+  const ExprPtr *subscript_of(const Expr &read, const Program::Place &place,
+                              size_t dimension) const {
+    const Computation &producer = *read.producer;
+    if (program_.buffers.at(place.buffer).name == producer.name) {
+      return dimension < read.operands.size() ? &read.operands[dimension] : nullptr;
+    }
+    const ExprPtr &index = place.index[dimension];
+    const auto own = std::find(producer.iterators.begin(), producer.iterators.end(), index->name);
+    return index->kind != ExprKind::Iterator || own == producer.iterators.end()
+               ? nullptr
+               : &read.operands.at(static_cast<size_t>(own - producer.iterators.begin()));
+  }
+
+  const Program &program_;
+  std::optional<size_t> buffer_;
+  std::vector<std::string> index_; ///< the iterator along each dimension, or none
+};
+
+} // namespace
+
+Shape shape_in_memory(const Program &program, const Computation &computation) {
+  Shape shape(computation);
+  const StoredBefore stays(program, computation);
+  for (const Piece &piece : computation.pieces) {
+    for (ExprPtr value = piece.value; value->kind == ExprKind::Select && stays(value->operands[2]);
+         value = value->operands[1]) {
+      shape.choose(value->operands[0], stays.iterators());
+    }
+  }
+  return shape;
+}
+
 Part::Part(const Program &program, const Computation &computation, const Nests &nests)
-    : name(computation.name), shape(computation), steps(program, name),
+    : name(computation.name), shape(shape_in_memory(program, computation)), steps(program, name),
       loops(nests.times(name).loops.size()) {
   for (size_t d = 0; can_be_vector() && d < shape.rank(); ++d) {
     const bool is_long = shape.extent(d).value_or(shape.lanes()) >= shape.lanes();

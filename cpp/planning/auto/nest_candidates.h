@@ -13,6 +13,11 @@
 
 namespace tilewright {
 
+/// The shape of a statement where its values are stored. What leaves all elements but one as they
+/// are has no loop over them:
+///     a[x] = v if x == p[i] else a[x]
+Shape shape_in_memory(const Program &program, const Computation &computation);
+
 /// A statement of the program, with what its loops do.
 struct Part {
   std::string name;

@@ -415,9 +415,13 @@ private:
     return commands;
   }
 
+  Shape shape_of(const std::string &name) const {
+    return shape_in_memory(now_.legal->program, **given_.function().find(name));
+  }
+
   /// Has the loop one iteration, which data choose?
   bool is_chosen(const std::string &name, const NestLoop &loop) const {
-    return loop.iterator && Shape(**given_.function().find(name)).is_chosen(*loop.iterator);
+    return loop.iterator && shape_of(name).is_chosen(*loop.iterator);
   }
 
   /// Loops to be tried, the outermost ones that the statement has for itself. Within other loops
@@ -427,7 +431,7 @@ private:
     const size_t own = nests_.times(name).loops.size() - depth;
     const std::vector<LoopDimension> loops = now_.mapping.time_space(name).dimensions;
     const auto iterators = static_cast<unsigned>((**given_.function().find(name)).iterators.size());
-    const Shape shape(**given_.function().find(name));
+    const Shape shape = shape_of(name);
     const bool is_vector = std::any_of(
         loops.begin(), loops.end(), [](const auto &loop) { return loop.tag.tag == Tag::Vector; });
     const size_t most = depth == 0 ? 2 : own > 1 || (depth == 1 && is_vector) ? 1 : 0;

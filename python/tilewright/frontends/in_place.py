@@ -136,7 +136,7 @@ def _found(
         return tiles
     if in_time:
         order.apply_to(function)
-    if inline_local_scalars(function, each_command(order.commands)):
+    if not endless and inline_local_scalars(function, each_command(order.commands)):
         order = function.schedule
     try:
         most = 0 if in_time else MOST_OPERATIONS

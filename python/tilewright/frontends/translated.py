@@ -230,7 +230,8 @@ class TranslatedFunction:
         Recurrences that can be tiled in time are scheduled as `tw.Function.auto_schedule` does it. If
         data decide so much that no order but the program's is known to be legal, that one stays, with a
         warning. Loops that data end stay in their order, since memory for all iterations that there might
-        be would be endless; loops inside and beside them do not. Facts and promises (`fix`, `specialize`, `assume`, `independent`) stay.
+        be would be endless; what stands inside or beside them does not. Facts and promises (`fix`,
+        `specialize`, `assume`, `independent`) stay.
 
         For a GPU the loops are found anew. Those that may run at the same time become blocks and threads of
         kernels; loops around them, such as time steps or wavefronts, run on the host::

@@ -39,8 +39,8 @@ private:
   void own_statement(const LoopStatement &statement) override;
   void report(const Failure &failure) override;
   void timed(const Timed &statement);
-  /// Memory of a scoped buffer around the statements inside.
   llvm::AllocaInst *stack_memory(const KernelBuffer &buffer, std::uint64_t bytes);
+  /// Memory of a scoped buffer around the statements inside.
   void allocate(const Allocate &statement);
   void allocate_on_heap(const Allocate &statement);
   llvm::Value *temporary_bytes(size_t buffer);

@@ -83,11 +83,10 @@ def auto_schedule(
         function: its schedule is replaced.
         program_order: its schedule as the program has it.
         places: where the program stores what (see `places_of`).
-        in_time: whether tiles in time are looked for, which takes as long as all else; not for a
-            function with endless loops.
+        in_time: whether tiles in time are looked for, which takes as long as all else, except for a
+            function with endless loops; and whether the search may take as long as it needs.
         endless: the parameters that bound loops which data end. No memory grows with these.
     """
-    in_time = in_time and not endless
     order = tw.Schedule([*_core.facts(function), *program_order.commands])
     what = "in place" if in_time else f"nests within {MOST_OPERATIONS}"
     what += f"; endless: {', '.join(endless)}" if endless else ""
@@ -129,9 +128,8 @@ def _found(
     endless: Sequence[str],
 ) -> tw.Schedule:
     """Gives the function what is found, and says what it is."""
-    tiles = (
-        _time_tiles(function, places) if in_time and _core.may_have_time_tiles(function) else None
-    )
+    may_be_tiled = in_time and not endless and _core.may_have_time_tiles(function)
+    tiles = _time_tiles(function, places) if may_be_tiled else None
     if tiles is not None and _skewed(tiles) <= _vectors(tiles):
         return tiles
     if in_time:

@@ -85,7 +85,7 @@ def test_what_is_computed_in_a_branch_stays_there() -> None:
     np.testing.assert_array_equal(f(np.arange(4.0)), [1, 3, 4, 6])
 
 
-def knapsack(w, v, best):  # type: ignore[no-untyped-def]
+def knapsack(w, v, best):
     for i in range(w.shape[0]):
         for c in range(best.shape[0] - 1, -1, -1):
             if c >= w[i]:
@@ -108,7 +108,7 @@ def test_subscripts_that_data_say_are_read_in_one_place() -> None:
         function(np.array([-100]), v, ours)
 
 
-def swapped(p, a):  # type: ignore[no-untyped-def]
+def swapped(p, a):
     for i in range(p.shape[0]):
         t = a[p[i]]
         a[p[i]] = a[i]

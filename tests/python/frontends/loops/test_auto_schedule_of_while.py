@@ -12,7 +12,7 @@ import tilewright as tw
 
 def test_loops_that_data_end_stay_as_they_are() -> None:
     @tw.jit
-    def halvings(values, counts):  # type: ignore[no-untyped-def]
+    def halvings(values, counts):
         for i in range(len(values)):
             k = 0
             while values[i] > 1:
@@ -32,7 +32,7 @@ def test_loops_that_data_end_stay_as_they_are() -> None:
         halvings.tune(values, counts, budget="1s")
 
 
-def sieve(n):  # type: ignore[no-untyped-def]
+def sieve(n):
     is_prime = np.ones(n + 1, dtype=np.bool_)
     is_prime[0] = False
     is_prime[1] = False
@@ -47,7 +47,7 @@ def sieve(n):  # type: ignore[no-untyped-def]
     return is_prime
 
 
-def power(a, x, y, tolerance):  # type: ignore[no-untyped-def]
+def power(a, x, y, tolerance):
     n = a.shape[0]
     found = 0.0
     change = 1.0
@@ -68,7 +68,7 @@ def power(a, x, y, tolerance):  # type: ignore[no-untyped-def]
     return found
 
 
-def relaxed(a, b, tolerance):  # type: ignore[no-untyped-def]
+def relaxed(a, b, tolerance):
     error = 2.0 * tolerance
     steps = 0
     while error > tolerance:
@@ -86,7 +86,7 @@ def relaxed(a, b, tolerance):  # type: ignore[no-untyped-def]
     return steps
 
 
-def nested(a, limit):  # type: ignore[no-untyped-def]
+def nested(a, limit):
     """A loop that data end within another one, with a row of sums in it."""
     total = 0.0
     rounds = 0

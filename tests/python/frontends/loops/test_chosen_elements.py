@@ -197,13 +197,13 @@ def test_a_swap_at_a_subscript_of_data_has_no_loop_over_the_array() -> None:
     """Nor has one under a condition, in a loop that data end."""
 
     @tw.jit
-    def swaps(a, p):  # type: ignore[no-untyped-def]
+    def swaps(a, p):
         for i in range(len(p)):
             j = p[i]
             a[j], a[i] = a[i], a[j]
 
     @tw.jit
-    def sifted(a, root):  # type: ignore[no-untyped-def]
+    def sifted(a, root):
         n = len(a)
         while root * 2 + 1 < n:
             child = root * 2 + 1

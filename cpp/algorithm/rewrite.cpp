@@ -348,30 +348,27 @@ std::optional<std::pair<isl::val, isl::val>> own_range(const isl::pw_aff &loop) 
 }
 
 /// The partial results, { [element] -> [value of the factored loop] } in the space of `elements`,
-/// of the terms { [element, term] } in `body`. If the loop has a range of its own, each element
-/// with terms has one partial result for each value in it, some perhaps without terms: of k in [i,
-/// N), the lanes k mod 8 are 0 to 7 for all i. Which of them have terms takes quotients and cases
-/// to say. These would come into the domain and the bounds of what reads the partial results, and
-/// again into those of their own partial results, and soon be too intricate for isl.
+/// of the terms { [element, term] } in `body`. If the loop has a range of its own, each element has
+/// one partial result for each value in it, some perhaps without terms: of k in [i, N), the lanes k
+/// mod 8 are 0 to 7 for all i. Which of them have terms takes quotients and cases to say. These
+/// would come into the domain and the bounds of what reads the partial results, and again into
+/// those of their own partial results, and soon be too intricate for isl.
 isl::map partial_results(const ReductionFactor &factor, const isl::set &body,
                          const isl::set &elements) {
   const char *const doing = "the partial results of a reduction";
+  if (const auto range = own_range(factor.value)) {
+    isl_map *all = isl_map_add_dims(isl_map_from_domain(elements.copy()), isl_dim_out, 1);
+    all = isl_map_lower_bound_val(all, isl_dim_out, 0, range->first.copy());
+    all = isl_map_upper_bound_val(all, isl_dim_out, 0, range->second.copy());
+    return checked(isl::manage(all), doing);
+  }
   const auto outer = static_cast<unsigned>(isl_set_dim(elements.get(), isl_dim_set));
   const auto terms = static_cast<unsigned>(isl_set_dim(body.get(), isl_dim_set)) - outer;
-  const auto range = own_range(factor.value);
-  isl_map *found = nullptr;
-  if (range) {
-    isl_set *with_terms = isl_set_project_out(body.copy(), isl_dim_set, outer, terms);
-    found = isl_map_from_domain(with_terms);
-    found = isl_map_add_dims(found, isl_dim_out, 1);
-    found = isl_map_lower_bound_val(found, isl_dim_out, 0, range->first.copy());
-    found = isl_map_upper_bound_val(found, isl_dim_out, 0, range->second.copy());
-  } else {
-    const isl::map values = factor.value.as_map().intersect_domain(body);
-    found = isl_map_project_out(values.copy(), isl_dim_in, outer, terms);
-  }
+  const isl::map values = factor.value.as_map().intersect_domain(body);
+  isl_map *with_terms = isl_map_project_out(values.copy(), isl_dim_in, outer, terms);
   return checked(
-      isl::manage(isl_map_set_tuple_id(found, isl_dim_in, elements.tuple_id().release())), doing);
+      isl::manage(isl_map_set_tuple_id(with_terms, isl_dim_in, elements.tuple_id().release())),
+      doing);
 }
 
 /// The value of a partial result: the reduction over what the factor leaves of the iterators.

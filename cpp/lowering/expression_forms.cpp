@@ -102,20 +102,6 @@ ExprPtr flattened(const ExprPtr &expr, const IterationSpace &space) {
   return affine ? from_affine(*affine, space.iterators) : expr;
 }
 
-std::vector<ExprPtr> index_of_read(const Expr &access, const Program::Place &place) {
-  const std::vector<std::string> &names = access.producer->iterators;
-  const auto subscript = [&](const std::string &name) -> ExprPtr {
-    const auto found = std::find(names.begin(), names.end(), name);
-    return found == names.end() ? nullptr
-                                : access.operands.at(static_cast<size_t>(found - names.begin()));
-  };
-  std::vector<ExprPtr> index;
-  for (const ExprPtr &given : place.index) {
-    index.push_back(substitute(given, subscript));
-  }
-  return index;
-}
-
 ValuePtr translate_parameters(const ExprPtr &root, const Program &program) {
   const ExprPtr expr = flattened(root, {});
   return applied(expr, [&](const ExprPtr &node) -> ValuePtr {

@@ -36,7 +36,5 @@ ValuePtr apply_node(const Expr &expr, const std::vector<ValuePtr> &operands);
 ValuePtr applied(const ExprPtr &root, const std::function<ValuePtr(const ExprPtr &)> &leaf);
 /// A large sum of leaves and their multiples with each of them once: i + i + i + i is 4 * i.
 ExprPtr flattened(const ExprPtr &expr, const IterationSpace &space);
-/// Where a read is in the memory of its producer, over the iterators of whoever reads.
-std::vector<ExprPtr> index_of_read(const Expr &access, const Program::Place &place);
 
 } // namespace tilewright

@@ -519,4 +519,18 @@ Program build_program(const Mapping &mapping, const Program *before) {
   return build_program(mapping.state(), before);
 }
 
+std::vector<ExprPtr> index_of_read(const Expr &access, const Program::Place &place) {
+  const std::vector<std::string> &names = access.producer->iterators;
+  const auto subscript = [&](const std::string &name) -> ExprPtr {
+    const auto found = std::find(names.begin(), names.end(), name);
+    return found == names.end() ? nullptr
+                                : access.operands.at(static_cast<size_t>(found - names.begin()));
+  };
+  std::vector<ExprPtr> index;
+  for (const ExprPtr &given : place.index) {
+    index.push_back(substitute(given, subscript));
+  }
+  return index;
+}
+
 } // namespace tilewright

@@ -135,6 +135,9 @@ Program build_program(const MappingState &state, const Program *before = nullptr
 /// loops are in the making.
 void require_places(const Mapping &mapping);
 
+/// Where a read is in the memory of its producer, over the iterators of whoever reads.
+std::vector<ExprPtr> index_of_read(const Expr &access, const Program::Place &place);
+
 /// name[iterators] -> [s0, d0, s1, ..., sD], an anonymous tuple of 2 * depth + 1 dimensions. Made
 /// only where isl has to generate loops: legality needs no more than Statement::order and
 /// Statement::loops.

@@ -402,4 +402,20 @@ private:
 
 void leave_loops(Kernel &kernel) { kernel.body = Leaving(kernel)(kernel.body); }
 
+bool runs_to_parameter(const Kernel &kernel, const std::vector<std::string> &parameters) {
+  bool found = false;
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    const auto *loop = as<For>(statement);
+    if (loop == nullptr) {
+      return;
+    }
+    visit_value(loop->upper, [&](const Value &value) {
+      const auto *parameter = as<Parameter>(value);
+      found = found || (parameter != nullptr && std::find(parameters.begin(), parameters.end(),
+                                                          parameter->name) != parameters.end());
+    });
+  });
+  return found;
+}
+
 } // namespace tilewright

@@ -3,6 +3,9 @@
 
 #include "loops/loop_ir.h"
 
+#include <string>
+#include <vector>
+
 namespace tilewright {
 
 /// Makes a serial loop whose iterations all do nothing once a flag holds, which they only ever set,
@@ -18,5 +21,9 @@ namespace tilewright {
 /// The flag is an element of a bool buffer, or a local, that no other iteration means another one
 /// by. Scalars of an iteration alone may be set without a test.
 void leave_loops(Kernel &kernel);
+
+/// Whether a loop still runs as often as one of these parameters says: it was not found to have
+/// nothing left to do.
+bool runs_to_parameter(const Kernel &kernel, const std::vector<std::string> &parameters);
 
 } // namespace tilewright

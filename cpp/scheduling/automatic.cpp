@@ -1,5 +1,6 @@
 #include "scheduling/automatic.h"
 
+#include "passes/leave_loops.h"
 #include "planning/auto/auto_schedule.h"
 #include "planning/auto/program_order.h"
 #include "planning/gpu/gpu_nests.h"
@@ -48,6 +49,18 @@ void remember_legal(const ScheduledFunction &function, const FoundSchedule &foun
   known.add(digest_of(known, schedule.commands));
   known.store();
   function.remember(schedule, mapping);
+}
+
+/// Are all loops left that only data end, unless the program's order does not leave them either?
+bool leaves_loops(const ScheduledFunction &function, const Mapping &planned,
+                  const std::vector<std::string> &endless) {
+  if (endless.empty() || planned.schedule().commands.size() == function.commands().size()) {
+    return true;
+  }
+  CompileOptions options = function.options();
+  options.default_schedule = false;
+  return !runs_to_parameter(make_loops(planned, options), endless) ||
+         runs_to_parameter(make_loops(function.mapping(), options), endless);
 }
 
 } // namespace
@@ -109,9 +122,15 @@ FoundSchedule find_better_nests(const ScheduledFunction &function,
                                 const std::vector<std::string> &endless) {
   function.require_no_transaction();
   const OperationLimit limit(automatic_limit);
-  return found_behind(function,
-                      with_better_nests(function.mapping(), has_wide_registers(function.options()),
-                                        function.legal_program(), endless));
+  AutoSchedule planned =
+      with_better_nests(function.mapping(), has_wide_registers(function.options()),
+                        function.legal_program(), endless);
+  if (!leaves_loops(function, planned.mapping, endless)) {
+    planned = {function.mapping(),
+               {{"", "the loops keep their order, since in another one they would go on after the "
+                     "data have ended them"}}};
+  }
+  return found_behind(function, std::move(planned));
 }
 
 FoundSchedule find_gpu_nests(const ScheduledFunction &function) {

@@ -377,10 +377,6 @@ private:
   std::vector<Candidate> found_;
 };
 
-} // namespace
-
-namespace {
-
 /// Is a value what lies where a computation stores?
 class StoredBefore {
 public:
@@ -404,37 +400,18 @@ public:
     if (value->kind != ExprKind::Access || value->position != 0) {
       return false;
     }
-    const Computation &producer = *value->producer;
-    const auto place = program_.places.find(producer.name);
-    if (place == program_.places.end() || place->second.buffer != buffer_ ||
-        place->second.index.size() != index_.size()) {
+    const auto place = program_.places.find(value->producer->name);
+    if (place == program_.places.end() || place->second.buffer != buffer_) {
       return false;
     }
-    for (size_t b = 0; b < index_.size(); ++b) {
-      const ExprPtr *subscript = subscript_of(*value, place->second, b);
-      if (subscript == nullptr || (*subscript)->kind != ExprKind::Iterator ||
-          (*subscript)->name != index_[b]) {
-        return false;
-      }
-    }
-    return true;
+    const std::vector<ExprPtr> index = index_of_read(*value, place->second);
+    return std::equal(index.begin(), index.end(), index_.begin(), index_.end(),
+                      [](const ExprPtr &there, const std::string &iterator) {
+                        return there->kind == ExprKind::Iterator && there->name == iterator;
+                      });
   }
 
 private:
-  /// The subscript of a read that is its index along a dimension of the buffer.
-  const ExprPtr *subscript_of(const Expr &read, const Program::Place &place,
-                              size_t dimension) const {
-    const Computation &producer = *read.producer;
-    if (program_.buffers.at(place.buffer).name == producer.name) {
-      return dimension < read.operands.size() ? &read.operands[dimension] : nullptr;
-    }
-    const ExprPtr &index = place.index[dimension];
-    const auto own = std::find(producer.iterators.begin(), producer.iterators.end(), index->name);
-    return index->kind != ExprKind::Iterator || own == producer.iterators.end()
-               ? nullptr
-               : &read.operands.at(static_cast<size_t>(own - producer.iterators.begin()));
-  }
-
   const Program &program_;
   std::optional<size_t> buffer_;
   std::vector<std::string> index_; ///< the iterator along each dimension, or none

@@ -74,6 +74,7 @@ public:
 private:
   /// The same order in times of our own, with scalars expanded where that is legal.
   bool begin() {
+    note_repeated_loops();
     scalars_ = expanded_scalars(given_, nests_, endless_);
     auto begun = store_scalars() ? with_all(nests_, {}, {}, whole_operation_limit) : std::nullopt;
     if (!begun && !scalars_.empty()) {
@@ -189,55 +190,47 @@ private:
     }
   }
 
-  /// How many of the statement's loops are around what a loop that data end repeats, this one
-  /// included.
-  size_t repeating_loops(const std::string &name) const {
-    const Computation &computation = **given_.function().find(name);
-    const std::vector<NestLoop> &loops = nests_.times(name).loops;
-    size_t depth = loops.size();
-    const auto is_endless = [&](const NestLoop &loop) {
-      return loop.iterator.value_or(computation.rank()) < computation.rank() &&
-             runs_endless(computation, *loop.iterator, endless_);
-    };
-    while (depth > 0 && !is_endless(loops[depth - 1])) {
-      --depth;
+  /// Finds the loops that data end, and those around them.
+  void note_repeated_loops() {
+    for (const auto &[name, times] : nests_.all()) {
+      const Computation &computation = **given_.function().find(name);
+      const auto last =
+          std::find_if(times.loops.rbegin(), times.loops.rend(), [&](const NestLoop &loop) {
+            return loop.iterator.value_or(computation.rank()) < computation.rank() &&
+                   runs_endless(computation, *loop.iterator, endless_);
+          });
+      if (last != times.loops.rend()) {
+        repeated_[name] = {times.loops.begin(), last.base()};
+      }
     }
-    return depth;
   }
 
-  /// Do loops that data end, and those around them, stay as they are? No loop but the program's is
-  /// known to be left once it has nothing more to do.
-  bool keeps_repeating_loops(const Candidate &candidate) const {
-    return std::all_of(nests_.all().begin(), nests_.all().end(), [&](const auto &entry) {
-      const std::string &name = entry.first;
-      const std::vector<NestLoop> &before = entry.second.loops;
-      const std::vector<NestLoop> &after = candidate.nests.times(name).loops;
-      const size_t depth = repeating_loops(name);
-      for (size_t d = 0; d < depth; ++d) {
-        if (after.size() <= d || after[d].name != before[d].name ||
-            after[d].value != before[d].value) {
-          return false;
-        }
-        for (const Command &command : candidate.commands) {
-          const auto names_it = [&](const Argument &argument) {
-            const auto *text = std::get_if<std::string>(&argument);
-            return text != nullptr && *text == before[d].name;
-          };
-          if (command.computation == name &&
-              std::any_of(command.arguments.begin(), command.arguments.end(), names_it)) {
-            return false;
-          }
-        }
-      }
-      return true;
+  /// Do they stay as they are? No loop but the program's is known to be left once it has nothing
+  /// more to do.
+  bool keeps_repeated_loops(const Candidate &candidate) const {
+    const auto changes = [&](const Command &command, const std::vector<NestLoop> &loops) {
+      return std::any_of(command.arguments.begin(), command.arguments.end(),
+                         [&](const Argument &argument) {
+                           const auto *text = std::get_if<std::string>(&argument);
+                           return text != nullptr &&
+                                  std::any_of(loops.begin(), loops.end(),
+                                              [&](const auto &loop) { return loop.name == *text; });
+                         });
+    };
+    return std::all_of(repeated_.begin(), repeated_.end(), [&](const auto &entry) {
+      const auto &[name, loops] = entry;
+      const std::vector<NestLoop> &now = candidate.nests.times(name).loops;
+      return now.size() >= loops.size() && std::equal(loops.begin(), loops.end(), now.begin()) &&
+             std::none_of(candidate.commands.begin(), candidate.commands.end(),
+                          [&, &own = name, &around = loops](const Command &command) {
+                            return command.computation == own && changes(command, around);
+                          });
     });
   }
 
   std::vector<Candidate> candidates(const Part &part) const {
     std::vector<Candidate> found = candidates_for(part, nests_, wide_);
-    if (!endless_.empty()) {
-      std::erase_if(found, [&](const Candidate &each) { return !keeps_repeating_loops(each); });
-    }
+    std::erase_if(found, [&](const Candidate &each) { return !keeps_repeated_loops(each); });
     return found;
   }
 
@@ -454,6 +447,7 @@ private:
   Nests nests_;
   bool wide_;
   const Names &endless_;
+  std::map<std::string, std::vector<NestLoop>> repeated_; ///< loops that data end, and around them
   LegalMapping now_;
   std::vector<ExpandedScalar> scalars_;
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command

@@ -65,7 +65,7 @@ MOST_OWN_VALUES = 1024
 
 class Extreme:
     """The smallest value of a loop over the terms of a reduction, or one more than the largest; 0 without terms. A loop
-    that has a range of its own, as the inner one of a split has, has all of its values if there is any term."""
+    that has a range of its own, as the inner one of a split has, has all of its values."""
 
     def __init__(self, root: list[Any], loop: Linear, largest: bool) -> None:
         _, _, ranges, self.where, _ = root
@@ -76,9 +76,7 @@ class Extreme:
 
     def __call__(self, env: Env) -> int:
         if self.own is not None:
-            for _ in points(self.names, self.ranges, self.where, env):
-                return self.own[1] + 1 if self.largest else self.own[0]
-            return 0
+            return self.own[1] + 1 if self.largest else self.own[0]
         values = [self.loop.evaluate(e) for e in points(self.names, self.ranges, self.where, env)]
         if not values:
             return 0

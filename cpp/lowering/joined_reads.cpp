@@ -55,19 +55,20 @@ public:
   }
 
   /// Rather one of the array itself: an error speaks of it.
-  const Expr *joined() {
-    std::stable_partition(found_.begin(), found_.end(), [&](const Branch &one) {
-      return program_.buffers.at(one.buffer).name == one.read->producer->name;
-    });
+  const Expr *joined() const {
+    const Expr *read = nullptr;
     for (const Branch &one : found_) {
       const bool stands_for_all =
           std::all_of(found_.begin(), found_.end(),
                       [&](const Branch &other) { return &other == &one || are_same(one, other); });
-      if (stands_for_all) {
+      if (stands_for_all && program_.buffers.at(one.buffer).name == one.read->producer->name) {
         return one.read;
       }
+      if (stands_for_all && read == nullptr) {
+        read = one.read;
+      }
     }
-    return nullptr;
+    return read;
   }
 
 private:

@@ -67,9 +67,9 @@ TEST(Rfactor, OverTheInnerPartOfASplit) {
   const Mapping split = Mapping(matmul()).with(command("C", "split", {"k", std::int64_t{4}}));
   const Mapping after = split.with(command("C", "rfactor", {"k1"}));
   EXPECT_THAT(computations(after), ElementsAre("C_partial", "C"));
-  EXPECT_TRUE(has_domain(
-      after, "C_partial",
-      "[N,M,K] -> { C_partial[i,j,r] : 0 <= i < N and 0 <= j < M and 0 <= r < 4 }"));
+  EXPECT_TRUE(
+      has_domain(after, "C_partial",
+                 "[N,M,K] -> { C_partial[i,j,r] : 0 <= i < N and 0 <= j < M and 0 <= r < 4 }"));
   EXPECT_THAT(loop_names(after, "C_partial"), ElementsAre("i", "j", "k0", "k1"));
   EXPECT_THAT(loop_names(after, "C"), ElementsAre("i", "j", "k1"));
 }

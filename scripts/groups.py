@@ -26,11 +26,12 @@ SIZE = 8  # files: beyond this, a change compiles too much again, and cores shar
 ROOT = Path(__file__).resolve().parent.parent
 ROOTS = (ROOT / "cpp", ROOT / "tests" / "cpp")  # what the names of headers are below
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-# What a line without indentation can define: a macro, a test, a type, a function or a constant.
+# What a line without indentation can define: a macro, a test, a type, a function or a constant. A
+# name behind :: belongs to its class.
 NAME = re.compile(
     r"^(?:#define\s+(\w+)|\w*TEST\w*\((\w+, \w+)"
     r"|(?:struct|class|enum class|enum|union|using(?=[^\n]*=))\s+(\w+)"
-    r"|(?!namespace|using|template)[\w[][^(={;]*?(\w+)\s*[(={;\[])",
+    r"|(?!namespace|using|template)[\w[][^(={;]*?(?<!::)\b(\w+)\s*[(={;\[])",
     re.MULTILINE,
 )
 TEMPLATE = re.compile(r"^template <[^\n]*>\n", re.MULTILINE)

@@ -16,7 +16,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "iterations until a condition holds";
+constexpr const char *doing_convergence = "iterations until a condition holds";
 
 bool involves(const isl::set &set, const std::string &parameter) {
   const int position = isl_set_find_dim_by_name(set.get(), isl_dim_param, parameter.c_str());
@@ -56,7 +56,7 @@ isl::set below(const isl::set &domain, const std::string &parameter) {
   difference = isl_aff_add_constant_si(difference, -1);
   isl_set *result =
       isl_set_intersect(universe, isl_pw_aff_nonneg_set(isl_pw_aff_from_aff(difference)));
-  return checked(isl::manage(isl_set_lower_bound_si(result, isl_dim_set, 0, 0)), doing);
+  return checked(isl::manage(isl_set_lower_bound_si(result, isl_dim_set, 0, 0)), doing_convergence);
 }
 
 /// Whether a set is what it is without the parameter, as far as the first iterator is below it.
@@ -64,7 +64,7 @@ bool is_bounded_only(const isl::set &domain, const std::string &parameter) {
   const int position = isl_set_find_dim_by_name(domain.get(), isl_dim_param, parameter.c_str());
   const isl::set free = isl::manage(
       isl_set_project_out(domain.copy(), isl_dim_param, static_cast<unsigned>(position), 1));
-  return checked(free.intersect(below(domain, parameter)).is_equal(domain), doing);
+  return checked(free.intersect(below(domain, parameter)).is_equal(domain), doing_convergence);
 }
 
 /// Each read of an iterated computation below `reader`'s pieces, with the instances that do it and
@@ -108,7 +108,8 @@ void check_member(const Function &function, const Computation &computation) {
     if (!involves(domain, parameter)) {
       return;
     }
-    if (computation.rank() == 0 || !checked(domain.is_subset(below(domain, parameter)), doing) ||
+    if (computation.rank() == 0 ||
+        !checked(domain.is_subset(below(domain, parameter)), doing_convergence) ||
         !is_bounded_only(domain, parameter)) {
       refuse(function,
              "the domain of " + computation.name + ", " + braced_text(domain) +
@@ -147,7 +148,7 @@ void check_member(const Function &function, const Computation &computation) {
                 const isl::set later =
                     at.domain.intersect(iteration->gt_set(first_iterator(at.domain)));
                 Point point;
-                if (sample_point(checked(later, doing), point)) {
+                if (sample_point(checked(later, doing_convergence), point)) {
                   refuse(function,
                          instance_text(computation.name, point.coordinates) + " reads " +
                              read.producer->name + " of a later iteration, " +
@@ -222,12 +223,13 @@ ComputationPtr total_test(const StopTest &stop) {
       total->name.c_str()));
   const isl::set rest = total->domain.subtract(defined).coalesce();
   const auto add = [&](const isl::set &domain, const ExprPtr &value) {
-    if (!checked(domain.is_empty(), doing)) {
+    if (!checked(domain.is_empty(), doing_convergence)) {
       total->pieces.push_back({domain, value, stop.where});
     }
   };
-  add(checked(defined, doing), access(stop.test, {iterator(iterator_name)}, stop.where));
-  add(checked(rest, doing), constant(false, Bool));
+  add(checked(defined, doing_convergence),
+      access(stop.test, {iterator(iterator_name)}, stop.where));
+  add(checked(rest, doing_convergence), constant(false, Bool));
   total->context = total->context.intersect(given.context);
   return total;
 }
@@ -318,12 +320,12 @@ std::optional<std::int64_t> iterations_kept(const Function &function,
           distances =
               isl_set_project_out(distances, isl_dim_param, 0,
                                   static_cast<unsigned>(isl_set_dim(distances, isl_dim_param)));
-          const isl::set found = checked(isl::manage(distances), doing);
-          if (checked(found.is_empty(), doing)) {
+          const isl::set found = checked(isl::manage(distances), doing_convergence);
+          if (checked(found.is_empty(), doing_convergence)) {
             return;
           }
           const isl::val largest = isl::manage(isl_set_dim_max_val(found.copy(), 0));
-          if (isl_val_is_int(checked(largest, doing).get()) != isl_bool_true) {
+          if (isl_val_is_int(checked(largest, doing_convergence).get()) != isl_bool_true) {
             is_bounded = false;
             return;
           }

@@ -124,7 +124,7 @@ private:
   std::vector<ElementValue> found_;
 };
 
-constexpr const char *doing = "the elements of which a value is kept";
+constexpr const char *doing_element_values = "the elements of which a value is kept";
 
 /// The instances of a part of an expression as those of a computation over some of the iterators
 /// around it.
@@ -141,7 +141,7 @@ isl::set instances_over(const InstanceNode &at, const std::vector<std::string> &
     kept = isl_map_equate(kept, isl_dim_in, static_cast<int>(around), isl_dim_out,
                           static_cast<int>(d));
   }
-  return checked(isl::manage(isl_set_coalesce(isl_set_apply(set, kept))), doing);
+  return checked(isl::manage(isl_set_coalesce(isl_set_apply(set, kept))), doing_element_values);
 }
 
 /// Where `reader` computes `value`, and parts that are the same.
@@ -164,9 +164,9 @@ Occurrences occurrences_of(const ElementValue &value, const Computation &reader)
       }
     }
     const isl::set instances = instances_over(at, value.iterators);
-    result.instances = result.instances
-                           ? checked(result.instances->unite(instances).coalesce(), doing)
-                           : instances;
+    result.instances = result.instances ? checked(result.instances->unite(instances).coalesce(),
+                                                  doing_element_values)
+                                        : instances;
     result.nodes[at.node.get()] = nullptr;
     return false;
   };
@@ -215,8 +215,9 @@ std::shared_ptr<const Function> copy_values(const Function &function, const std:
     domain = isl_set_set_dim_name(domain, isl_dim_set, d, value.iterators[d].c_str());
     subscripts.push_back(iterator(value.iterators[d]));
   }
-  const ComputationPtr kept = declare_computation(to_text(checked(isl::manage(domain), doing)),
-                                                  value.value->type, {}, consumer->where);
+  const ComputationPtr kept =
+      declare_computation(to_text(checked(isl::manage(domain), doing_element_values)),
+                          value.value->type, {}, consumer->where);
   define_piece(kept, nullptr, value.value, consumer->where);
   begin_at_domain(*kept);
   for (auto &[node, read] : occurrences.nodes) {

@@ -16,7 +16,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "checking that what is read exists";
+constexpr const char *doing_existing = "checking that what is read exists";
 constexpr const char *marker = "nothing";
 /// What larger expressions compute is taken for unknown.
 constexpr std::uint64_t largest_compared = 2000;
@@ -42,7 +42,7 @@ public:
   isl::set set_of(const ExprPtr &condition, const IterationSpace &space) {
     const ExprPtr affine = of_condition(condition, space);
     const auto set = to_set(affine, space);
-    return checked(set ? *set : *to_set(holds(condition, space), space), doing);
+    return checked(set ? *set : *to_set(holds(condition, space), space), doing_existing);
   }
 
 private:
@@ -101,7 +101,7 @@ private:
       return node;
     }
     if (const auto affine = node->type == Int64 ? to_affine(node, space) : std::nullopt) {
-      return from_affine(checked(affine->coalesce(), doing), space.iterators);
+      return from_affine(checked(affine->coalesce(), doing_existing), space.iterators);
     }
     std::vector<ExprPtr> operands;
     for (const ExprPtr &operand : node->operands) {
@@ -202,8 +202,8 @@ private:
     if (node->kind == ExprKind::Select) {
       walk(node->operands[0], known, iterators);
       const isl::set holds = unknowns_.set_of(node->operands[0], space(iterators));
-      walk(node->operands[1], checked(known.intersect(holds), doing), iterators);
-      walk(node->operands[2], checked(known.subtract(holds), doing), iterators);
+      walk(node->operands[1], checked(known.intersect(holds), doing_existing), iterators);
+      walk(node->operands[2], checked(known.subtract(holds), doing_existing), iterators);
       return;
     }
     if (node->kind == ExprKind::Reduce) {
@@ -226,7 +226,7 @@ private:
     isl::set terms = reduction_domain(reduction, known, iterators, reader_.where);
     for (const ExprPtr &part : conjuncts_of(reduction.predicate)) {
       walk(part, terms, inner);
-      terms = checked(terms.intersect(unknowns_.set_of(part, space(inner))), doing);
+      terms = checked(terms.intersect(unknowns_.set_of(part, space(inner))), doing_existing);
     }
     for (const ExprPtr &operand : reduction.operands) {
       walk(operand, terms, inner);
@@ -262,10 +262,11 @@ private:
       const isl::set there =
           inside == nullptr
               ? known
-              : checked(known.intersect(unknowns_.set_of(here(inside), space(iterators))), doing);
+              : checked(known.intersect(unknowns_.set_of(here(inside), space(iterators))),
+                        doing_existing);
       for (const ExprPtr &part : conjuncts_of(condition)) {
         const isl::set exists = unknowns_.set_of(here(part), space(iterators));
-        if (!checked(there.is_subset(exists), doing)) {
+        if (!checked(there.is_subset(exists), doing_existing)) {
           refuse(read, condition, here(part));
         }
       }

@@ -11,12 +11,12 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "what is known of parameters";
+constexpr const char *doing_fixed_parameters = "what is known of parameters";
 
 isl::set value_of(const std::string &name, std::int64_t value) {
   const isl::set set(isl_context(),
                      "[" + name + "] -> { : " + name + " = " + std::to_string(value) + " }");
-  return checked(set, doing);
+  return checked(set, doing_fixed_parameters);
 }
 
 /// An expression with numbers for parameters. What a reduction runs over stays: it is a set.
@@ -51,7 +51,8 @@ with_fixed_parameters(const Function &function, const std::map<std::string, std:
   Copies copies;
   const std::shared_ptr<Function> result = copy_function(function, copies);
   for (const auto &[name, value] : values) {
-    result->context = checked(result->context.intersect(value_of(name, value)), doing);
+    result->context =
+        checked(result->context.intersect(value_of(name, value)), doing_fixed_parameters);
   }
   for (const ComputationPtr &computation : result->computations) {
     for (Piece &piece : computation->pieces) {

@@ -32,7 +32,7 @@ bool depends_on_iterators(const ExprPtr &expr) {
   return found;
 }
 
-constexpr const char *doing = "deriving the extents of a computation";
+constexpr const char *doing_function_extents = "deriving the extents of a computation";
 
 /// The indices of one dimension: so many, from `first` on (null: 0).
 struct Interval {
@@ -62,7 +62,7 @@ std::optional<Interval> spanned(const isl::set &domain, size_t d, bool from_zero
     const isl::set possible = domain.intersect_params(context);
     const isl::pw_aff end = possible.dim_max(static_cast<int>(d)).add_constant(1);
     const auto expression = [&](const isl::pw_aff &value) {
-      return from_affine(checked(value.gist(context), doing), {});
+      return from_affine(checked(value.gist(context), doing_function_extents), {});
     };
     if (from_zero) {
       return Interval{nullptr, expression(end)};
@@ -80,7 +80,8 @@ std::optional<Interval> spanned(const isl::set &domain, size_t d, bool from_zero
 /// A domain of plain inequalities around another one.
 isl::set simple_hull(const isl::set &domain) {
   isl_set *plain = isl_set_remove_divs(domain.copy());
-  return checked(isl::manage(isl_set_from_basic_set(isl_set_simple_hull(plain))), doing);
+  return checked(isl::manage(isl_set_from_basic_set(isl_set_simple_hull(plain))),
+                 doing_function_extents);
 }
 
 [[noreturn]] void refuse_shape(const Computation &computation, size_t d) {
@@ -115,7 +116,7 @@ ExprPtr combined(Op op, const ExprPtr &a, const ExprPtr &b) {
                             : op == Op::Sub ? first->sub(*second)
                             : op == Op::Min ? first->min(*second)
                                             : first->max(*second);
-  return from_affine(checked(value.coalesce(), doing), {});
+  return from_affine(checked(value.coalesce(), doing_function_extents), {});
 }
 
 void require_exact_shape(const Computation &output) {

@@ -14,7 +14,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the instances of a part of an expression";
+constexpr const char *doing_walk = "the instances of a part of an expression";
 
 /// The instances that came to a node so far, and what is known of all of them.
 struct Arrival {
@@ -34,7 +34,7 @@ std::optional<isl::set> affine_part(const ExprPtr &condition, const IterationSpa
   if (condition->kind == ExprKind::Binary && condition->op == Op::Or) {
     const auto one = affine_part(condition->operands[0], space);
     const auto other = one ? affine_part(condition->operands[1], space) : std::nullopt;
-    return other ? std::optional(checked(one->unite(*other), doing)) : std::nullopt;
+    return other ? std::optional(checked(one->unite(*other), doing_walk)) : std::nullopt;
   }
   std::optional<isl::set> result;
   const std::vector<ExprPtr> parts = conjuncts_of(condition);
@@ -53,7 +53,7 @@ void arrive(std::optional<Arrival> &known, const isl::set &more, const std::vect
     return;
   }
   if (!isl::manage(isl_set_plain_is_equal(known->instances.get(), more.get())).is_true()) {
-    known->instances = checked(known->instances.unite(more).coalesce(), doing);
+    known->instances = checked(known->instances.unite(more).coalesce(), doing_walk);
   }
   const auto is_new = [&](const Fact &fact) {
     return std::none_of(facts.begin(), facts.end(), [&](const Fact &other) {
@@ -122,9 +122,9 @@ void InstanceWalk::operator()(const std::vector<ExprPtr> &roots, const isl::set 
       }
       // Where data decide, too, the first branch still is taken only where affine parts hold.
       const auto taken = holds ? holds : affine_part(node->operands[0], {name, iterators});
-      to(node->operands[1], taken ? checked(instances.intersect(*taken), doing) : instances,
+      to(node->operands[1], taken ? checked(instances.intersect(*taken), doing_walk) : instances,
          is_certain && holds, holds ? at.facts : with_fact(at.facts, node->operands[0], true));
-      to(node->operands[2], holds ? checked(instances.subtract(*holds), doing) : instances,
+      to(node->operands[2], holds ? checked(instances.subtract(*holds), doing_walk) : instances,
          is_certain && holds, holds ? at.facts : with_fact(at.facts, node->operands[0], false));
       break;
     }

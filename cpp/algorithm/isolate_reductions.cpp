@@ -27,7 +27,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "isolating a reduction";
+constexpr const char *doing_isolate = "isolating a reduction";
 
 /// A reduction of so many terms is written out where it stands.
 constexpr std::int64_t few_terms = 16;
@@ -149,7 +149,7 @@ struct Found {
 };
 
 void unite(std::optional<isl::set> &known, const isl::set &more) {
-  known = known ? checked(known->unite(more).coalesce(), doing) : more;
+  known = known ? checked(known->unite(more).coalesce(), doing_isolate) : more;
 }
 
 /// Is there a reduction beside the one that the computation is scheduled by? Asked of every
@@ -300,7 +300,7 @@ private:
         set = isl_set_project_out(set, isl_dim_set, d, 1);
       }
     }
-    return checked(isl::manage(set), doing);
+    return checked(isl::manage(set), doing_isolate);
   }
 
   const Computation &computation_;
@@ -430,7 +430,7 @@ private:
   /// Is it computed wherever it is read?
   static bool is_certain(const Found &found) {
     return found.certain &&
-           (!found.doubtful || checked(found.doubtful->is_subset(*found.certain), doing));
+           (!found.doubtful || checked(found.doubtful->is_subset(*found.certain), doing_isolate));
   }
 
   /// Does it need, directly or through others, what its reader computes?
@@ -470,7 +470,7 @@ private:
                              isl_dim_out, static_cast<int>(d));
     }
     const isl::set there = isl::manage(isl_set_apply(all->copy(), order));
-    return checked(there.is_subset(isolated.computation->domain), doing);
+    return checked(there.is_subset(isolated.computation->domain), doing_isolate);
   }
 
   /// Which of its own iterators stands for iterator `d` of what was isolated.
@@ -533,8 +533,8 @@ private:
     const ExprPtr value = has_several_states(*found.part) ? first_result(found.part) : found.part;
     ComputationPtr computation;
     try {
-      computation = declare_computation(to_text(checked(isl::manage(domain), doing)), value->type,
-                                        {}, reader.where);
+      computation = declare_computation(to_text(checked(isl::manage(domain), doing_isolate)),
+                                        value->type, {}, reader.where);
       define_piece(computation, nullptr, value, reader.where);
       begin_at_domain(*computation);
     } catch (const Error &error) {

@@ -18,7 +18,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "what a subscript may be";
+constexpr const char *doing_possible_values = "what a subscript may be";
 
 /// Larger expressions are anything: each condition in them is a case of its own.
 constexpr int most_nodes = 4000;
@@ -84,7 +84,7 @@ private:
   // ---- relations ----
 
   static Possible kept(isl_map *pairs, double lo, double hi) {
-    isl::map found = checked(isl::manage(pairs), doing).coalesce();
+    isl::map found = checked(isl::manage(pairs), doing_possible_values).coalesce();
     if (isl_map_n_basic_map(found.get()) > most_pieces) {
       return std::nullopt;
     }
@@ -99,7 +99,8 @@ private:
 
   isl::map universe() const {
     isl_space *space = isl_space_from_domain(isl_set_get_space(site_.domain.get()));
-    return checked(isl::manage(isl_map_universe(isl_space_add_dims(space, isl_dim_out, 1))), doing);
+    return checked(isl::manage(isl_map_universe(isl_space_add_dims(space, isl_dim_out, 1))),
+                   doing_possible_values);
   }
 
   Possible between(double lo, double hi) const {
@@ -117,7 +118,8 @@ private:
 
   /// { [a] -> [v] } of isl's text.
   static isl::map relation(const std::string &conditions) {
-    return checked(isl::map(isl_context(), "{ [a] -> [v] : " + conditions + " }"), doing);
+    return checked(isl::map(isl_context(), "{ [a] -> [v] : " + conditions + " }"),
+                   doing_possible_values);
   }
 
   static isl_map *then(const Values &values, const isl::map &next) {
@@ -175,15 +177,15 @@ private:
     }
     const auto lowest = isl_val_int_from_si(isl_context().get(), integer_min(type));
     isl_map *pairs = isl_map_lower_bound_val(universe().release(), isl_dim_out, 0, lowest);
-    isl::map fits = checked(isl::manage(pairs), doing);
+    isl::map fits = checked(isl::manage(pairs), doing_possible_values);
     fits = range ? fits.intersect(range->pairs) : fits;
     if (!is_arithmetic(node)) {
       return kept(is_wide ? values->pairs.copy()
                           : isl_map_intersect(values->pairs.copy(), fits.release()),
                   std::max(values->lo, least(type)), std::min(values->hi, most(type)));
     }
-    const bool is_within =
-        checked(isl::manage(isl_map_is_subset(values->pairs.get(), fits.get())), doing);
+    const bool is_within = checked(isl::manage(isl_map_is_subset(values->pairs.get(), fits.get())),
+                                   doing_possible_values);
     return is_within ? values : all;
   }
 
@@ -235,7 +237,7 @@ private:
       element = isl_map_flat_range_product(element, affine->as_map().release());
     }
     element = isl_map_set_tuple_name(element, isl_dim_out, read.producer->name.c_str());
-    return checked(isl::manage(element), doing);
+    return checked(isl::manage(element), doing_possible_values);
   }
 
   /// Finds in the definition of a piece of what is read. False if definitions lie too deep.
@@ -403,8 +405,8 @@ private:
       return kept(then(known, beside), smaller ? -infinity : known.lo,
                   smaller ? known.hi : infinity);
     }
-    const isl::map one = checked(isl::manage(then(*a, beside)), doing);
-    const isl::map other = checked(isl::manage(then(*b, beside)), doing);
+    const isl::map one = checked(isl::manage(then(*a, beside)), doing_possible_values);
+    const isl::map other = checked(isl::manage(then(*b, beside)), doing_possible_values);
     isl_map *either = isl_map_union(a->pairs.copy(), b->pairs.copy());
     return kept(isl_map_intersect(either, one.intersect(other).release()),
                 smaller ? std::min(a->lo, b->lo) : std::max(a->lo, b->lo),
@@ -416,8 +418,8 @@ private:
     Possible result;
     for (const Possible *each : {&a, &b}) {
       const isl::map below = universe().lower_bound_si(isl::dim::out, 0, 0);
-      if (*each &&
-          checked(isl::manage(isl_map_is_subset((*each)->pairs.get(), below.get())), doing)) {
+      if (*each && checked(isl::manage(isl_map_is_subset((*each)->pairs.get(), below.get())),
+                           doing_possible_values)) {
         const Possible found = kept(then(**each, relation("0 <= v <= a")), 0, (*each)->hi);
         result = result && found
                      ? kept(isl_map_intersect(result->pairs.copy(), found->pairs.copy()), 0,
@@ -475,7 +477,8 @@ private:
                        : op == Op::Gt ? "v > a"
                        : op == Op::Ge ? "v >= a"
                                       : "v = a";
-    const isl::map limited = checked(isl::manage(then(*bound, relation(text))), doing);
+    const isl::map limited =
+        checked(isl::manage(then(*bound, relation(text))), doing_possible_values);
     const double lo = op == Op::Lt || op == Op::Le ? -infinity : bound->lo;
     const double hi = op == Op::Gt || op == Op::Ge ? infinity : bound->hi;
     return known ? kept(isl_map_intersect(known->pairs.copy(), limited.copy()),
@@ -558,7 +561,8 @@ private:
     }
     FloatRange result{least(from->type), most(from->type), false};
     if (const Possible found = values(from)) {
-      const isl::set numbers = checked(found->pairs.range().project_out_all_params(), doing);
+      const isl::set numbers =
+          checked(found->pairs.range().project_out_all_params(), doing_possible_values);
       const isl::val lo = isl::manage(isl_set_dim_min_val(numbers.copy(), 0));
       const isl::val hi = isl::manage(isl_set_dim_max_val(numbers.copy(), 0));
       if (lo.is_int().is_true()) {

@@ -10,13 +10,13 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "which elements a computation reads";
+constexpr const char *doing_read_relations = "which elements a computation reads";
 
 /// Of an instance with reduced iterators to one coordinate.
 isl::map coordinate(const ExprPtr &subscript, const InstanceNode &at, const std::string &name,
                     bool &exact) {
   if (const auto affine = to_affine(subscript, {name, at.iterators})) {
-    return checked(isl::manage(isl_map_from_pw_aff(affine->copy())), doing);
+    return checked(isl::manage(isl_map_from_pw_aff(affine->copy())), doing_read_relations);
   }
   exact = false;
   const IterationSpace instances{name, at.iterators};
@@ -24,7 +24,8 @@ isl::map coordinate(const ExprPtr &subscript, const InstanceNode &at, const std:
     return *possible;
   }
   isl_space *space = isl_space_from_domain(isl_set_get_space(at.domain.get()));
-  return checked(isl::manage(isl_map_universe(isl_space_add_dims(space, isl_dim_out, 1))), doing);
+  return checked(isl::manage(isl_map_universe(isl_space_add_dims(space, isl_dim_out, 1))),
+                 doing_read_relations);
 }
 
 ReadRelation relation_of(const Computation &reader, const InstanceNode &at, bool of_terms) {
@@ -43,7 +44,7 @@ ReadRelation relation_of(const Computation &reader, const InstanceNode &at, bool
   }
   elements = isl_map_set_tuple_name(elements, isl_dim_in, reader.name.c_str());
   elements = isl_map_set_tuple_name(elements, isl_dim_out, read.producer->name.c_str());
-  result.elements = checked(isl::manage(elements), doing);
+  result.elements = checked(isl::manage(elements), doing_read_relations);
   return result;
 }
 

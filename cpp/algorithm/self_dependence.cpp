@@ -21,7 +21,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "looking for instances that need themselves";
+constexpr const char *doing_self_dependence = "looking for instances that need themselves";
 /// isl operations for one function: what takes more is left undecided.
 constexpr std::uint64_t search_limit = 500'000;
 /// Reads that are followed one after the other.
@@ -64,7 +64,7 @@ private:
     if (producer == numbers_.end()) {
       return;
     }
-    const isl::set domain = checked(scope.domain, doing);
+    const isl::set domain = checked(scope.domain, doing_self_dependence);
     isl_map *map = isl_map_from_domain(domain.copy());
     for (const ExprPtr &subscript : read.operands) {
       const auto affine = to_affine(subscript, {computation_.name, scope.iterators});
@@ -79,7 +79,7 @@ private:
                               static_cast<unsigned>(scope.iterators.size()) - rank);
     map = isl_map_set_tuple_name(map, isl_dim_in, computation_.name.c_str());
     map = isl_map_set_tuple_name(map, isl_dim_out, read.producer->name.c_str());
-    const isl::map reads = checked(isl::manage(map), doing);
+    const isl::map reads = checked(isl::manage(map), doing_self_dependence);
     const size_t from = numbers_.at(&computation_);
     const auto same = std::find_if(edges_.begin(), edges_.end(), [&](const Edge &edge) {
       return edge.from == from && edge.to == producer->second;
@@ -134,7 +134,9 @@ public:
   explicit CircleSearch(const Function &function) : function_(function) {}
 
   void search(std::vector<Edge> edges) {
-    std::erase_if(edges, [](const Edge &edge) { return checked(edge.reads.is_empty(), doing); });
+    std::erase_if(edges, [](const Edge &edge) {
+      return checked(edge.reads.is_empty(), doing_self_dependence);
+    });
     for (std::vector<Edge> &circle : circles_of(edges)) {
       if (std::optional<std::vector<Edge>> left = without_progress(circle)) {
         search(std::move(*left));
@@ -160,7 +162,7 @@ private:
           return !checked(isl::manage(order(edge.reads.copy(), isl_dim_in, static_cast<int>(d),
                                             isl_dim_out, static_cast<int>(d)))
                               .is_empty(),
-                          doing);
+                          doing_self_dependence);
         };
         earlier = earlier || some(isl_map_order_gt);
         later = later || some(isl_map_order_lt);
@@ -204,7 +206,7 @@ private:
         }
       }
       for (auto &[ends, chain] : longer) {
-        chain = checked(chain.coalesce(), doing);
+        chain = checked(chain.coalesce(), doing_self_dependence);
       }
       chains = std::move(longer);
     }
@@ -214,9 +216,9 @@ private:
                      size_t length) const {
     const isl::set space = chain.domain();
     isl::map same = isl::manage(isl_set_identity(space.copy()));
-    const isl::set needing = checked(chain.intersect(same).domain(), doing);
+    const isl::set needing = checked(chain.intersect(same).domain(), doing_self_dependence);
     Point point;
-    if (checked(needing.is_empty(), doing) || !sample_point(needing, point)) {
+    if (checked(needing.is_empty(), doing_self_dependence) || !sample_point(needing, point)) {
       return;
     }
     // What is reached from there in so many steps, for these parameters; then back along it.
@@ -247,7 +249,7 @@ private:
         }
         const isl::set before = from->second.intersect(target.apply(edge.reads.reverse()));
         Point instance;
-        if (checked(before.is_empty(), doing) || !sample_point(before, instance)) {
+        if (checked(before.is_empty(), doing_self_dependence) || !sample_point(before, instance)) {
           continue;
         }
         text = instance_text(name_of(edge.from), instance.coordinates) + " -> " + text;
@@ -285,7 +287,7 @@ private:
     for (size_t d = 0; d < point.coordinates.size(); ++d) {
       fix(isl_dim_set, static_cast<int>(d), point.coordinates[d]);
     }
-    return checked(isl::manage(fixed), doing);
+    return checked(isl::manage(fixed), doing_self_dependence);
   }
 
   const std::string &name_of(size_t node) const { return function_.computations[node]->name; }
@@ -293,7 +295,7 @@ private:
   const Piece &piece_of(size_t node, const isl::set &instance) const {
     const std::vector<Piece> &pieces = function_.computations[node]->pieces;
     const auto found = std::find_if(pieces.begin(), pieces.end(), [&](const Piece &piece) {
-      return !checked(instance.intersect(piece.domain).is_empty(), doing);
+      return !checked(instance.intersect(piece.domain).is_empty(), doing_self_dependence);
     });
     return found == pieces.end() ? pieces.front() : *found;
   }

@@ -20,7 +20,7 @@ constexpr std::int64_t farthest = 4;
 /// Remainders of remainders of remainders.
 constexpr int deepest = 3;
 
-constexpr const char *doing = "the quotients of periodic subscripts";
+constexpr const char *doing_small_quotients = "the quotients of periodic subscripts";
 
 bool is_truncating(const Expr &node) {
   return node.op == Op::Fmod || node.op == Op::TruncatedDivide;
@@ -66,11 +66,12 @@ ExprPtr choice_for(const Expr &node, const isl::set &instances, const IterationS
   const ExprPtr &period = node.operands[1];
   const auto left = [&](Op comparison, const ExprPtr &limit) -> std::optional<bool> {
     const auto holds = compare(comparison, value, limit, space);
-    return holds ? std::optional(!checked(instances.intersect(*holds).is_empty(), doing))
+    return holds ? std::optional(
+                       !checked(instances.intersect(*holds).is_empty(), doing_small_quotients))
                  : std::nullopt;
   };
   const auto empty = compare(Op::Le, period, number(0), space);
-  if (!empty || !checked(instances.intersect(*empty).is_empty(), doing)) {
+  if (!empty || !checked(instances.intersect(*empty).is_empty(), doing_small_quotients)) {
     return nullptr;
   }
   // From 0 outwards, until nothing is left on that side.

@@ -14,7 +14,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "views";
+constexpr const char *doing_views = "views";
 
 /// Larger ones are not made by reading through views.
 constexpr size_t largest_reader = 20'000;
@@ -39,7 +39,7 @@ ExprPtr at_subscripts(const ExprPtr &value, const Expr &read) {
 
 void append_parts(const Computation &view, const isl::set &domain, const ExprPtr &value,
                   const SourceLocation &where, std::vector<std::pair<isl::set, ExprPtr>> &parts) {
-  if (checked(domain.is_empty(), doing)) {
+  if (checked(domain.is_empty(), doing_views)) {
     return;
   }
   if (value->kind == ExprKind::Select) {
@@ -69,7 +69,7 @@ void append_parts(const Computation &view, const isl::set &domain, const ExprPtr
                     ": a view converts nothing; declare it with tw.computation",
                 where);
   }
-  parts.emplace_back(checked(domain, doing), value);
+  parts.emplace_back(checked(domain, doing_views), value);
 }
 
 /// The elements that a computed subscript may name: the box of an array. Nothing where its extents
@@ -87,20 +87,20 @@ std::optional<isl::set> box_of(const Computation &array) {
     }
     box = box.intersect(index->ge_set(*origin)).intersect(index->lt_set(origin->add(*extent)));
   }
-  return checked(box, doing);
+  return checked(box, doing_views);
 }
 
 /// Whether a subscript is one iterator or its negation, shifted. Of an index from data such a one
 /// is in range in 64 bits only where it is in all integers.
 bool only_moves(const isl::pw_aff &subscript) {
-  if (!checked(subscript.isa_aff(), doing)) {
+  if (!checked(subscript.isa_aff(), doing_views)) {
     return false;
   }
   const isl::aff value = subscript.as_aff();
   int iterators = 0;
   for (int d = 0; d < static_cast<int>(isl_aff_dim(value.get(), isl_dim_in)); ++d) {
     const isl::val step = isl::manage(isl_aff_get_coefficient_val(value.get(), isl_dim_in, d));
-    if (!checked(step, doing).is_zero().is_true()) {
+    if (!checked(step, doing_views).is_zero().is_true()) {
       iterators += step.abs().is_one().is_true() ? 1 : 2;
     }
   }
@@ -198,7 +198,7 @@ private:
           isl_map_set_tuple_id(subscripts.release(), isl_dim_out, box->tuple_id().release()));
       named = named.unite(subscripts.intersect_range(*box).domain());
     }
-    return checked(named.intersect_params(result_->context).is_subset(view.domain), doing);
+    return checked(named.intersect_params(result_->context).is_subset(view.domain), doing_views);
   }
 
   /// Whether what a view shows is computed from what reads the view: with elements that data
@@ -285,9 +285,9 @@ private:
       if (const ExprPtr condition = condition_of(*view, shown)) {
         const auto holds =
             to_set(at_subscripts(condition, *piece.value), {reader.name, reader.iterators});
-        part.domain = checked(part.domain.intersect(holds.value()), doing);
+        part.domain = checked(part.domain.intersect(holds.value()), doing_views);
       }
-      if (!checked(part.domain.is_empty(), doing)) {
+      if (!checked(part.domain.is_empty(), doing_views)) {
         part.value = at_subscripts(shown.value, *piece.value);
         pieces.push_back(std::move(part));
       }
@@ -296,7 +296,7 @@ private:
 
   /// Null where the piece is all of the view.
   static ExprPtr condition_of(const Computation &view, const Piece &piece) {
-    return from_set(checked(piece.domain.gist(view.domain), doing), view.iterators);
+    return from_set(checked(piece.domain.gist(view.domain), doing_views), view.iterators);
   }
 
   static ExprPtr selected(const Computation &view, const Expr &read) {

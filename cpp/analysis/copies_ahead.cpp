@@ -12,7 +12,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "copies ahead";
+constexpr const char *doing_copies_ahead = "copies ahead";
 
 class CopiesAhead {
 public:
@@ -77,8 +77,9 @@ private:
       if (place.buffer != first.buffer) {
         continue;
       }
-      const isl::map element = checked(read.relation.apply_range(place.relation), doing);
-      isl::map pairs = checked(written.apply_range(element.reverse()), doing);
+      const isl::map element =
+          checked(read.relation.apply_range(place.relation), doing_copies_ahead);
+      isl::map pairs = checked(written.apply_range(element.reverse()), doing_copies_ahead);
       for (size_t outer = 0; outer < level; ++outer) {
         pairs = pairs.intersect(
             isl::manage(isl_pw_aff_eq_map(first.loops[outer].copy(), second.loops[outer].copy())));
@@ -87,9 +88,9 @@ private:
       const auto earlier = comes_before ? isl_pw_aff_le_map : isl_pw_aff_lt_map;
       pairs = checked(pairs.intersect(isl::manage(
                           earlier(first.loops[level].copy(), second.loops[level].copy()))),
-                      doing);
+                      doing_copies_ahead);
       Point from;
-      if (sample_point(checked(pairs.domain(), doing), from)) {
+      if (sample_point(checked(pairs.domain(), doing_copies_ahead), from)) {
         const Buffer &buffer = program_.buffers[second.buffer];
         refuse(buffer, first.computation->name + " writes to " +
                            program_.buffers[first.buffer].name + " in loop '" +

@@ -16,7 +16,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the threads of a kernel";
+constexpr const char *doing_gpu_kernels = "the threads of a kernel";
 
 [[noreturn]] void refuse(const Statement &statement, const std::string &message) {
   throw Error(ErrorKind::Schedule, message, statement.mapped_at);
@@ -36,7 +36,7 @@ std::optional<size_t> first_gpu_level(const Statement &statement) {
 bool may_meet(const Statement &a, const Statement &b, size_t level) {
   const isl::set one = a.domain.apply(a.loops[level].as_map());
   const isl::set other = b.domain.apply(b.loops[level].as_map());
-  return !checked(one.is_disjoint(other), doing);
+  return !checked(one.is_disjoint(other), doing_gpu_kernels);
 }
 
 /// Whether two statements have the same loop at `level`: the same positions, and no loop outside of
@@ -76,7 +76,7 @@ void GpuKernels::find_kernels() {
   for (size_t s = 0; s < program_.statements.size(); ++s) {
     const Statement &statement = program_.statements[s];
     const std::optional<size_t> first = first_gpu_level(statement);
-    if (!first || checked(statement.domain.is_empty(), doing)) {
+    if (!first || checked(statement.domain.is_empty(), doing_gpu_kernels)) {
       continue; // a piece that no size has leaves no loops
     }
     size_t blocks = 0;
@@ -238,7 +238,7 @@ void GpuKernels::check_places_of_copies() const {
     const isl::map meet = touching(statement, written, statement, written, false);
     const isl::map others = meet.subtract(same_replica(meet, statement.replicas));
     for (const UnorderedPairs &pairs :
-         not_before(program_, statement, statement, checked(others, doing))) {
+         not_before(program_, statement, statement, checked(others, doing_gpu_kernels))) {
       const auto level = static_cast<size_t>(pairs.level);
       if (!pairs.concurrent || !is_gpu(statement.tags[level].tag) ||
           memory_in_kernel(statement.buffer) == GpuMemory::Private) {

@@ -16,7 +16,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the threads of a kernel";
+constexpr const char *doing_gpu_waits = "the threads of a kernel";
 
 [[noreturn]] void refuse(const Statement &statement, const std::string &message) {
   throw Error(ErrorKind::Schedule, message, statement.mapped_at);
@@ -32,13 +32,15 @@ const std::vector<GpuKernels::Access> &GpuKernels::accesses_of(size_t s) const {
   const Statement &statement = program_.statements[s];
   std::vector<Access> accesses;
   const auto &own = program_.places.at(statement.computation->name);
-  const isl::map written = checked(defined_value(statement).apply_range(own.relation), doing);
+  const isl::map written =
+      checked(defined_value(statement).apply_range(own.relation), doing_gpu_waits);
   accesses.push_back(
       {own.buffer, written, true, statement.atomic && terms_may_meet(statement), false, true});
   for (const ReadAccess &read : read_accesses(statement)) {
     const auto &place = program_.places.at(read.producer->name);
-    accesses.push_back({place.buffer, checked(read.relation.apply_range(place.relation), doing),
-                        false, false, is_mma_product(statement), false});
+    accesses.push_back({place.buffer,
+                        checked(read.relation.apply_range(place.relation), doing_gpu_waits), false,
+                        false, is_mma_product(statement), false});
   }
   return accesses_.emplace(s, std::move(accesses)).first->second;
 }
@@ -56,7 +58,7 @@ bool has_elements_inside(const Statement &statement, size_t level, const isl::ma
       at_once = at_once.intersect(isl::manage(isl_pw_aff_eq_map(loop.copy(), loop.copy())));
     }
   }
-  return !checked(at_once.is_subset(same), doing);
+  return !checked(at_once.is_subset(same), doing_gpu_waits);
 }
 
 } // namespace
@@ -86,7 +88,7 @@ std::array<bool, 3> GpuKernels::combined_axes(size_t s) const {
     const isl::map equal = isl::manage(isl_pw_aff_eq_map(loop.copy(), loop.copy()));
     if (tag.tag == Tag::GpuThread && kernel->threads.at(static_cast<size_t>(tag.axis)) > 1) {
       const isl::map later = isl::manage(isl_pw_aff_lt_map(loop.copy(), loop.copy()));
-      if (!checked(left.is_disjoint(later), doing)) {
+      if (!checked(left.is_disjoint(later), doing_gpu_waits)) {
         combined.at(static_cast<size_t>(tag.axis)) = true;
         innermost = level;
         left = left.intersect(equal);
@@ -107,7 +109,7 @@ std::array<bool, 3> GpuKernels::combined_axes(size_t s) const {
                           " is over threads that put their terms together, but another loop is "
                           "dealt out to all threads (gpu_spread); use gpu_thread for both");
   }
-  if (!checked(at_once.is_subset(same), doing)) {
+  if (!checked(at_once.is_subset(same), doing_gpu_waits)) {
     refuse(statement, "the threads of " + loop_text(statement, *innermost) +
                           " have terms of different elements at the same time; those that add to "
                           "one element need a loop over threads of their own (split the loop, or "
@@ -121,7 +123,7 @@ std::array<bool, 3> GpuKernels::combined_axes(size_t s) const {
 /// iterations (`reused`) all are taken to meet.
 isl::map GpuKernels::touching(const Statement &first, const Access &a, const Statement &second,
                               const Access &b, bool reused) const {
-  isl::map pairs = checked(a.element.apply_range(b.element.reverse()), doing);
+  isl::map pairs = checked(a.element.apply_range(b.element.reverse()), doing_gpu_waits);
   const auto levels = static_cast<size_t>(program_.buffers[a.buffer].level);
   if (levels == 0) {
     return pairs;
@@ -137,7 +139,7 @@ isl::map GpuKernels::touching(const Statement &first, const Access &a, const Sta
         a.element.domain().intersect(first.domain), b.element.domain().intersect(second.domain));
     pairs = pairs.unite(all.subtract(same));
   }
-  return checked(pairs, doing);
+  return checked(pairs, doing_gpu_waits);
 }
 
 /// Instances that the same thread of a block runs.
@@ -167,12 +169,12 @@ isl::map GpuKernels::same_thread(size_t first, const Access &before, size_t seco
                                                           number(second, after, axis).release())));
     }
   }
-  return checked(same, doing);
+  return checked(same, doing_gpu_waits);
 }
 
 bool GpuKernels::other_threads(size_t first, const Access &a, size_t second, const Access &b,
                                const isl::map &pairs) const {
-  if (checked(pairs.is_empty(), doing)) {
+  if (checked(pairs.is_empty(), doing_gpu_waits)) {
     return false;
   }
   const auto &[x, y, z] = kernel_of(first)->threads;
@@ -182,7 +184,7 @@ bool GpuKernels::other_threads(size_t first, const Access &a, size_t second, con
   // Which thread has an iteration of a spread loop is the code's choice.
   return a.by_any || b.by_any || has_spread(program_.statements[first]) ||
          has_spread(program_.statements[second]) ||
-         !checked(pairs.is_subset(same_thread(first, a, second, b)), doing);
+         !checked(pairs.is_subset(same_thread(first, a, second, b)), doing_gpu_waits);
 }
 
 bool GpuKernels::must_wait(size_t first, size_t second, size_t levels, bool carried,

@@ -12,7 +12,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "copies of a value";
+constexpr const char *doing_legality_copies = "copies of a value";
 
 /// Those of `flow` that lie in one buffer: of a buffer inside loops there is one for each of their
 /// iterations.
@@ -23,7 +23,7 @@ isl::map in_one_buffer(const Program &program, const Statement &source, const St
     flow = flow.intersect(
         isl::manage(isl_pw_aff_eq_map(source.loops[level].copy(), sink.loops[level].copy())));
   }
-  return checked(flow, doing);
+  return checked(flow, doing_legality_copies);
 }
 
 } // namespace
@@ -76,12 +76,12 @@ void LegalityChecker::check_copies(const Statement &sink, const ReadAccess &read
     for (const UnorderedPairs &wrong : not_before(program_, *source, sink, flow)) {
       flow = flow.subtract(wrong.pairs);
     }
-    flows.push_back(checked(flow.coalesce(), doing));
+    flows.push_back(checked(flow.coalesce(), doing_legality_copies));
     missing = missing.subtract(flows.back().reverse().apply_range(defined_value(*source)));
   }
   for (const Statement *source : sources) {
-    const isl::map pairs = checked(flow_relation(*source, sink, missing), doing);
-    if (!checked(pairs.is_empty(), doing)) {
+    const isl::map pairs = checked(flow_relation(*source, sink, missing), doing_legality_copies);
+    if (!checked(pairs.is_empty(), doing_legality_copies)) {
       report(read.exact && read.certain && !source->predicate && !sink.predicate
                  ? Violation::Kind::Order
                  : Violation::Kind::Undecided,

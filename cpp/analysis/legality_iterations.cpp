@@ -13,7 +13,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "iterations until a condition holds";
+constexpr const char *doing_legality_iterations = "iterations until a condition holds";
 
 /// test[t] -> the instances of the statement in later iterations; in all, of a statement behind the
 /// loop.
@@ -25,7 +25,7 @@ isl::map decided_by(const Statement &test, const Statement &statement, bool is_i
                                         static_cast<int>(statement.replicas));
     pairs = isl::manage(ordered);
   }
-  return checked(pairs, doing);
+  return checked(pairs, doing_legality_iterations);
 }
 
 /// Whether the outermost loop is over the iterations themselves, in order.
@@ -37,7 +37,7 @@ bool runs_in_order(const Statement &statement) {
   isl_local_space *local = isl_local_space_from_space(isl_set_get_space(statement.domain.get()));
   const isl::pw_aff iteration = isl::manage(isl_pw_aff_var_on_domain(local, isl_dim_set, 0));
   const isl::set same = statement.loops.front().eq_set(iteration);
-  return checked(statement.domain.is_subset(same), doing);
+  return checked(statement.domain.is_subset(same), doing_legality_iterations);
 }
 
 /// The test is asked once in an iteration, by nobody beside others: loops inside of the iterations'
@@ -108,7 +108,7 @@ void LegalityChecker::check_iterations() {
       const bool fits = is_iterated ? in_loop && runs_in_order(statement) &&
                                           (&statement != test || is_alone(*test))
                                     : !in_loop;
-      if (!fits && !checked(pairs.is_empty(), doing)) {
+      if (!fits && !checked(pairs.is_empty(), doing_legality_iterations)) {
         report(Violation::Kind::Order, *test, statement, pairs,
                "the loop that ends when " + test->name +
                    " holds has to be the outermost one of all that is computed in it, over " +

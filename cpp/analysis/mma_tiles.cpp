@@ -12,7 +12,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the tile of a warp";
+constexpr const char *doing_mma_tiles = "the tile of a warp";
 
 [[noreturn]] void refuse(const Statement &statement, const std::string &message) {
   throw Error(ErrorKind::Schedule, "gpu_mma: " + message, statement.mapped_at);
@@ -26,7 +26,7 @@ void require_values(const Statement &statement, size_t level, std::int64_t count
   allowed = isl::manage(isl_set_lower_bound_si(allowed.release(), isl_dim_set, 0, 0));
   allowed = isl::manage(
       isl_set_upper_bound_si(allowed.release(), isl_dim_set, 0, static_cast<int>(count - 1)));
-  if (!checked(values.is_subset(allowed), doing)) {
+  if (!checked(values.is_subset(allowed), doing_mma_tiles)) {
     refuse(statement, loop_text(statement, level) + " counts " +
                           (count == mma_rows ? "rows" : "columns") + " of a tile, of which there " +
                           "are " + std::to_string(count) + ": its values must be 0 to " +
@@ -165,7 +165,7 @@ isl::pw_aff mma_lane(const Statement &statement, const MmaLoops &loops) {
   const isl::pw_aff row = statement.loops[loops.rows].mod(number(mma_rows / 2));
   const isl::pw_aff column =
       statement.loops[loops.columns].scale_down(number(mma_columns / lanes_of_row)).floor();
-  return checked(row.scale(number(lanes_of_row)).add(column), doing);
+  return checked(row.scale(number(lanes_of_row)).add(column), doing_mma_tiles);
 }
 
 } // namespace tilewright

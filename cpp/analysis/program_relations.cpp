@@ -13,16 +13,16 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the relations of a program";
+constexpr const char *doing_program_relations = "the relations of a program";
 
 /// An element by its subscripts: "C[i, j] -> A[i, j + 1]", and not "C[i, j] -> A[i' = i, j' =
 /// ...]".
 isl::map without_names(isl::map element) {
-  const unsigned rank = checked(element.range_tuple_dim(), doing);
+  const unsigned rank = checked(element.range_tuple_dim(), doing_program_relations);
   for (unsigned d = 0; d < rank; ++d) {
     element = isl::manage(isl_map_set_dim_name(element.release(), isl_dim_out, d, nullptr));
   }
-  return checked(element, doing);
+  return checked(element, doing_program_relations);
 }
 
 /// statement instance -> buffer[index] of a read.
@@ -44,11 +44,12 @@ isl::map read_element(const Program &program, const Statement &statement, const 
 /// Without constraints that others imply, for people to read.
 isl::union_set simple(const isl::union_set &points) {
   return checked(isl::manage(isl_union_set_remove_redundancies(points.coalesce().release())),
-                 doing);
+                 doing_program_relations);
 }
 
 isl::union_map simple(const isl::union_map &pairs) {
-  return checked(isl::manage(isl_union_map_remove_redundancies(pairs.coalesce().release())), doing);
+  return checked(isl::manage(isl_union_map_remove_redundancies(pairs.coalesce().release())),
+                 doing_program_relations);
 }
 
 /// What a statement does to one buffer.
@@ -76,7 +77,7 @@ public:
     for (const Access &a : first) {
       for (const Access &b : second) {
         const isl::map earlier = pairs(a, b);
-        if (!checked(earlier.is_empty(), doing)) {
+        if (!checked(earlier.is_empty(), doing_program_relations)) {
           all = all.unite(earlier.coalesce());
         }
       }
@@ -85,13 +86,14 @@ public:
   }
 
   isl::map pairs(const Access &first, const Access &second) const {
-    const isl::map shared = checked(first.element.apply_range(second.element.reverse()), doing);
-    if (checked(shared.is_empty(), doing)) {
+    const isl::map shared =
+        checked(first.element.apply_range(second.element.reverse()), doing_program_relations);
+    if (checked(shared.is_empty(), doing_program_relations)) {
       return shared;
     }
     const isl::map earlier = isl::manage(
         isl_map_lex_lt_map(times_.at(first.statement).copy(), times_.at(second.statement).copy()));
-    return checked(shared.intersect(earlier), doing);
+    return checked(shared.intersect(earlier), doing_program_relations);
   }
 
 private:
@@ -140,7 +142,9 @@ std::vector<StorageDependences> storage_dependences(const Program &program) {
                              search.pairs(of_buffer.reads, of_buffer.writes),
                              search.pairs(of_buffer.writes, of_buffer.writes),
                              search.pairs(of_buffer.reads, of_buffer.reads)};
-    const auto has = [](const isl::union_map &pairs) { return !checked(pairs.is_empty(), doing); };
+    const auto has = [](const isl::union_map &pairs) {
+      return !checked(pairs.is_empty(), doing_program_relations);
+    };
     if (has(found.anti) || has(found.output) || has(found.input)) {
       all.push_back(std::move(found));
     }
@@ -156,7 +160,7 @@ std::vector<Overwriting> overwriting_pairs(const Program &program) {
       for (const Access &first : *before) {
         for (const Access &second : of_buffer.writes) {
           const isl::map pairs = search.pairs(first, second);
-          if (!checked(pairs.is_empty(), doing)) {
+          if (!checked(pairs.is_empty(), doing_program_relations)) {
             all.push_back({first.statement, second.statement, pairs});
           }
         }

@@ -13,7 +13,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "values that are alive at one time";
+constexpr const char *doing_storage_conflicts = "values that are alive at one time";
 
 class Lives {
 public:
@@ -46,7 +46,7 @@ public:
         }
       }
     }
-    return checked(found_.coalesce(), doing);
+    return checked(found_.coalesce(), doing_storage_conflicts);
   }
 
 private:
@@ -65,7 +65,7 @@ private:
     isl_map *same =
         isl_map_equate(isl_map_copy(apart), isl_dim_in, static_cast<int>(question_.dimension),
                        isl_dim_out, static_cast<int>(question_.dimension));
-    return checked(isl::manage(isl_map_subtract(apart, same)), doing);
+    return checked(isl::manage(isl_map_subtract(apart, same)), doing_storage_conflicts);
   }
 
   isl::map place_of(const Statement &statement) const {
@@ -75,7 +75,7 @@ private:
   /// `flow` (source -> sink) is part of the life of values. Whatever is written to another place
   /// neither before the source nor after the sink is alive at one time with them.
   void add(const Statement &source, const Statement &sink, const isl::map &flow) {
-    if (checked(flow.is_empty(), doing)) {
+    if (checked(flow.is_empty(), doing_storage_conflicts)) {
       return;
     }
     for (const Statement *writer : writers_) {
@@ -93,7 +93,7 @@ private:
       for (const UnorderedPairs &part : not_before(program_, sink, *writer, between)) {
         overlapping = overlapping.unite(part.pairs);
       }
-      if (checked(overlapping.is_empty(), doing)) {
+      if (checked(overlapping.is_empty(), doing_storage_conflicts)) {
         continue;
       }
       const isl::map alive = flow.range_product(later.reverse())
@@ -110,9 +110,10 @@ private:
     deltas = isl_set_project_out(deltas, isl_dim_set, question_.dimension + 1,
                                  rank - question_.dimension - 1);
     deltas = isl_set_project_out(deltas, isl_dim_set, 0, question_.dimension);
-    const isl::set one = checked(isl::manage(deltas), doing).intersect_params(program_.context);
+    const isl::set one =
+        checked(isl::manage(deltas), doing_storage_conflicts).intersect_params(program_.context);
     found_ = found_.is_null() ? one : found_.unite(one);
-    found_ = checked(found_, doing);
+    found_ = checked(found_, doing_storage_conflicts);
   }
 
   const Program &program_;
@@ -135,7 +136,7 @@ std::optional<std::int64_t> smallest_modulus(const isl::set &distances, std::int
     isl_aff *rest = isl_aff_var_on_domain(space, isl_dim_set, 0);
     rest = isl_aff_mod_val(rest, isl_val_int_from_si(isl_context().get(), static_cast<long>(m)));
     multiples = isl_set_intersect(multiples, isl_set_from_basic_set(isl_aff_zero_basic_set(rest)));
-    if (checked(distances.intersect(isl::manage(multiples)).is_empty(), doing)) {
+    if (checked(distances.intersect(isl::manage(multiples)).is_empty(), doing_storage_conflicts)) {
       return m;
     }
   }

@@ -13,10 +13,10 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "translating loops";
+constexpr const char *doing_ast_expressions = "translating loops";
 
 std::int64_t integer_of(isl_val *value) {
-  const isl::val owned = checked(isl::manage(value), doing);
+  const isl::val owned = checked(isl::manage(value), doing_ast_expressions);
   if (isl_val_is_int(owned.get()) != isl_bool_true) {
     throw Error(ErrorKind::Internal, "isl gave a number that is no integer");
   }
@@ -43,7 +43,7 @@ ValuePtr AstExpressions::translate(const isl::ast_expr &expr) const {
   case isl_ast_expr_int:
     return integer(integer_of(isl_ast_expr_get_val(expr.get())));
   case isl_ast_expr_id: {
-    const isl::id id = checked(isl::manage(isl_ast_expr_get_id(expr.get())), doing);
+    const isl::id id = checked(isl::manage(isl_ast_expr_get_id(expr.get())), doing_ast_expressions);
     const auto found = names_.find(isl_id_get_name(id.get()));
     if (found == names_.end()) {
       throw Error(ErrorKind::Internal,
@@ -54,12 +54,12 @@ ValuePtr AstExpressions::translate(const isl::ast_expr &expr) const {
   case isl_ast_expr_op:
     return translate_operation(expr);
   default:
-    throw_isl_error(doing);
+    throw_isl_error(doing_ast_expressions);
   }
 }
 
 ValuePtr AstExpressions::condition(const isl::ast_expr &expr) const {
-  if (isl_ast_expr_get_type(checked(expr, doing).get()) == isl_ast_expr_int) {
+  if (isl_ast_expr_get_type(checked(expr, doing_ast_expressions).get()) == isl_ast_expr_int) {
     return boolean(integer_of(isl_ast_expr_get_val(expr.get())) != 0);
   }
   return translate(expr);
@@ -98,7 +98,8 @@ ValuePtr AstExpressions::translate(const isl::aff &aff,
     return names_.at(name == nullptr ? "" : name);
   });
   add_terms(isl_dim_div, [&](int i) {
-    return translate(checked(isl::manage(isl_aff_get_div(aff.get(), i)), doing), arguments);
+    return translate(checked(isl::manage(isl_aff_get_div(aff.get(), i)), doing_ast_expressions),
+                     arguments);
   });
   sum = add(sum, integer(scaled(isl_aff_get_constant_val(aff.get()))));
   return floor_div(sum, integer(denominator));
@@ -113,7 +114,7 @@ ValuePtr AstExpressions::translate_operation(const isl::ast_expr &expr) const {
   const int count = isl_ast_expr_op_get_n_arg(expr.get());
   for (int i = 0; i < count; ++i) {
     const isl::ast_expr operand =
-        checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing);
+        checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing_ast_expressions);
     const bool is_condition = of_conditions || (chooses && i == 0);
     operands.push_back(is_condition ? condition(operand) : translate(operand));
   }

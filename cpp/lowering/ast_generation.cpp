@@ -25,7 +25,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::uint64_t max_operations = 200'000'000;
-constexpr const char *doing = "generating loops";
+constexpr const char *doing_ast_generation = "generating loops";
 
 /// One statement on its way into isl: its loops only, without static order and without the loops
 /// that others have more.
@@ -44,11 +44,11 @@ std::optional<std::int64_t> largest(isl_basic_set *points, unsigned loop, bool n
   value = negative ? isl_aff_neg(value) : value;
   const isl::val most = isl::manage(isl_basic_set_max_lp_val(points, value));
   isl_aff_free(value);
-  checked(most, doing);
+  checked(most, doing_ast_generation);
   if (isl_val_is_rat(most.get()) != isl_bool_true) {
     return std::nullopt;
   }
-  return checked(most.floor(), doing).num_si();
+  return checked(most.floor(), doing_ast_generation).num_si();
 }
 
 /// The same points with the constant bounds of each loop among their constraints. Of loops that
@@ -73,7 +73,7 @@ isl::set with_bounds(const isl::set &points) {
     }
   }
   isl_basic_set_free(only);
-  return checked(isl::manage(isl_set_remove_redundancies(result)), doing);
+  return checked(isl::manage(isl_set_remove_redundancies(result)), doing_ast_generation);
 }
 
 /// instance -> the statement's own loops.
@@ -86,7 +86,7 @@ isl::map loops_map(const Statement &statement) {
   isl_space *space = isl_space_from_domain(statement.domain.space().release());
   space = isl_space_add_dims(space, isl_dim_out, count);
   const isl::multi_pw_aff loops = isl::manage(isl_multi_pw_aff_from_pw_aff_list(space, values));
-  return checked(loops.as_map().intersect_domain(statement.domain), doing);
+  return checked(loops.as_map().intersect_domain(statement.domain), doing_ast_generation);
 }
 
 Scan scan_statement(const Statement &statement, const RelevantContext &relevant) {
@@ -94,13 +94,15 @@ Scan scan_statement(const Statement &statement, const RelevantContext &relevant)
   scan.time = loops_map(statement);
   scan.time = relevant.without_known(scan.time);
   const isl::set context = relevant.of({scan.time.wrap()});
-  scan.time =
-      checked(isl::manage(isl_map_intersect_params(scan.time.release(), context.copy())), doing);
+  scan.time = checked(isl::manage(isl_map_intersect_params(scan.time.release(), context.copy())),
+                      doing_ast_generation);
   isl_set *points = isl_map_range(scan.time.copy());
   points = isl_set_coalesce(isl_set_remove_redundancies(points));
-  scan.points = with_bounds(checked(isl::manage(isl_set_detect_equalities(points)), doing));
+  scan.points =
+      with_bounds(checked(isl::manage(isl_set_detect_equalities(points)), doing_ast_generation));
   if (relevant.leaves_out()) {
-    scan.points = checked(isl::manage(isl_set_drop_unused_params(scan.points.release())), doing);
+    scan.points = checked(isl::manage(isl_set_drop_unused_params(scan.points.release())),
+                          doing_ast_generation);
   }
   if (!statement.iterators.empty()) {
     scan.iterators = affine_inverse(scan.time);
@@ -137,7 +139,7 @@ bool is_zero(const std::vector<Scan> &scans, const std::vector<size_t> &group, s
     }
     const isl::val value = checked(isl::manage(isl_set_plain_get_val_if_fixed(
                                        points.get(), isl_dim_set, static_cast<unsigned>(loop))),
-                                   doing);
+                                   doing_ast_generation);
     return isl_val_is_zero(value.get()) == isl_bool_true;
   });
 }
@@ -177,7 +179,7 @@ isl::set in_time(const isl::set &points, const Statement &statement, const std::
         return isl_set_fix_si(to, isl_dim_set, at, value);
       },
       [](isl_set *to, unsigned at) { return isl_set_project_out(to, isl_dim_set, at, 1); });
-  return checked(isl::manage(isl_set_reset_tuple_id(set)), doing);
+  return checked(isl::manage(isl_set_reset_tuple_id(set)), doing_ast_generation);
 }
 
 isl::map in_time(const isl::map &time, const Statement &statement, const std::vector<int> &kept) {
@@ -188,7 +190,7 @@ isl::map in_time(const isl::map &time, const Statement &statement, const std::ve
         return isl_map_fix_si(to, isl_dim_out, at, value);
       },
       [](isl_map *to, unsigned at) { return isl_map_project_out(to, isl_dim_out, at, 1); });
-  return checked(isl::manage(map), doing);
+  return checked(isl::manage(map), doing_ast_generation);
 }
 
 std::vector<int> all_dimensions(const Program &program) {
@@ -208,7 +210,7 @@ std::vector<isl::aff> in_time(const std::vector<isl::aff> &values, const Stateme
         aff = isl_aff_insert_dims(aff, isl_dim_in, static_cast<unsigned>(dimension), 1);
       }
     }
-    result.push_back(checked(isl::manage(aff), doing));
+    result.push_back(checked(isl::manage(aff), doing_ast_generation));
   }
   return result;
 }
@@ -290,10 +292,11 @@ std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan>
     for (const Statement &statement : program.statements) {
       last = std::max(last, statement.order[static_cast<size_t>(level)] + 1);
     }
-    const isl::set each = checked(isl::manage(used), doing);
+    const isl::set each = checked(isl::manage(used), doing_ast_generation);
     for (const int position : {-1, last}) {
       isl_set *points = isl_set_fix_si(each.copy(), isl_dim_set, first, position);
-      anchors.push_back({level, owner->order[0], checked(isl::manage(points), doing)});
+      anchors.push_back(
+          {level, owner->order[0], checked(isl::manage(points), doing_ast_generation)});
     }
   }
   return anchors;
@@ -324,7 +327,7 @@ isl::set keep(isl::set set, const std::vector<int> &kept, int count) {
           isl::manage(isl_set_project_out(set.release(), isl_dim_set, static_cast<unsigned>(d), 1));
     }
   }
-  return checked(set, doing);
+  return checked(set, doing_ast_generation);
 }
 
 /// The part of the schedule of one statement: time point -> time point, called by the statement's
@@ -335,7 +338,7 @@ isl::map schedule_of(const Statement &statement, const Scan &scan, const std::ve
   }
   isl_map *identity = isl_set_identity(in_time(scan.points, statement, kept).release());
   return checked(isl::manage(isl_map_set_tuple_name(identity, isl_dim_in, statement.name.c_str())),
-                 doing);
+                 doing_ast_generation);
 }
 
 /// isl fails at some sets where it separates loops into parts without guards ("some src divs are
@@ -391,7 +394,8 @@ bool mentions(const isl::ast_expr &expr, const std::string &name) {
   const bool is_operation = isl_ast_expr_get_type(expr.get()) == isl_ast_expr_op;
   const isl_size count = is_operation ? isl_ast_expr_op_get_n_arg(expr.get()) : 0;
   for (isl_size i = 0; i < count && !found; ++i) {
-    found = mentions(checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing), name);
+    found = mentions(
+        checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing_ast_generation), name);
   }
   return found;
 }
@@ -412,7 +416,7 @@ bool ends_by_its_own_counter(const isl::ast_node &root) {
         const isl::ast_expr condition = isl::manage(isl_ast_node_for_get_cond(node));
         const isl::ast_expr bound = isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1));
         auto &seen = *static_cast<bool *>(user);
-        seen = seen || mentions(checked(bound, doing), name);
+        seen = seen || mentions(checked(bound, doing_ast_generation), name);
         return isl_bool_true;
       },
       &found);
@@ -430,11 +434,13 @@ isl::ast_node nodes(const Program &program, const std::vector<size_t> &group,
     const std::string name = "t" + std::to_string(dimension);
     names = isl_id_list_add(names, isl_id_alloc(context, name.c_str(), nullptr));
   }
-  build = checked(isl::manage(isl_ast_build_set_iterators(build.release(), names)), doing);
+  build = checked(isl::manage(isl_ast_build_set_iterators(build.release(), names)),
+                  doing_ast_generation);
   const std::string options = loop_options(program, group, dimensions, attempt);
   if (!options.empty()) {
     const isl::union_map given(isl_context(), options);
-    build = checked(isl::manage(isl_ast_build_set_options(build.release(), given.copy())), doing);
+    build = checked(isl::manage(isl_ast_build_set_options(build.release(), given.copy())),
+                    doing_ast_generation);
   }
   const int joins = isl_options_get_coalesce_bounded_wrapping(context);
   isl_options_set_coalesce_bounded_wrapping(context, attempt == Attempt::FewerJoined ? 0 : joins);
@@ -443,7 +449,7 @@ isl::ast_node nodes(const Program &program, const std::vector<size_t> &group,
   if (root.is_null()) {
     const isl_error error = isl_ctx_last_error(context);
     if (error == isl_error_quota || error == isl_error_abort) {
-      throw_isl_error(doing);
+      throw_isl_error(doing_ast_generation);
     }
     isl_ctx_reset_error(context);
   } else if (ends_by_its_own_counter(root)) {
@@ -476,7 +482,7 @@ GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan>
     }
   }
   throw Error(ErrorKind::Limit,
-              std::string(doing) +
+              std::string(doing_ast_generation) +
                   ": isl finds no loops for this order of instances; other sizes of "
                   "tiles, or another order of the commands, give it other sets",
               program.statements[group.front()].computation->where);
@@ -491,7 +497,7 @@ std::vector<isl::aff> affine_inverse(const isl::map &time) {
     isl_ctx_reset_error(isl_context().get()); // two instances at one time: isl finds out by itself
     return {};
   }
-  checked(inverse, doing);
+  checked(inverse, doing_ast_generation);
   struct Pieces {
     std::vector<isl::aff> affs;
     int count = 0;
@@ -515,7 +521,7 @@ std::vector<isl::aff> affine_inverse(const isl::map &time) {
     return {};
   }
   for (const isl::aff &aff : pieces.affs) {
-    checked(aff, doing);
+    checked(aff, doing_ast_generation);
   }
   return pieces.affs;
 }

@@ -15,7 +15,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the instances of blocks";
+constexpr const char *doing_block_instances = "the instances of blocks";
 
 /// The constants of a value that is one in each case.
 std::set<std::int64_t> cases_of(const isl::pw_aff &value) {
@@ -37,7 +37,7 @@ std::set<std::int64_t> cases_of(const isl::pw_aff &value) {
 isl::map in_block(const isl::map &time, size_t loop, std::int64_t block) {
   return checked(isl::manage(isl_map_fix_si(time.copy(), isl_dim_out, static_cast<unsigned>(loop),
                                             static_cast<int>(block))),
-                 doing);
+                 doing_block_instances);
 }
 
 /// parameters -> how much farther iterator `k` is in a block than at the same place of the block
@@ -52,19 +52,20 @@ std::optional<isl::pw_aff> step_of(const isl::map &earlier, const isl::map &late
     return isl_map_project_out(map, isl_dim_out, 0, k);
   };
   isl_map *differences = isl_map_sum(places(later), isl_map_neg(places(earlier)));
-  const isl::set found = checked(isl::manage(isl_map_range(differences)).coalesce(), doing);
+  const isl::set found =
+      checked(isl::manage(isl_map_range(differences)).coalesce(), doing_block_instances);
   isl_map *step = isl_map_from_range(found.copy());
-  const isl::map by_parameters = checked(isl::manage(step), doing);
-  if (!checked(by_parameters.is_single_valued(), doing)) {
+  const isl::map by_parameters = checked(isl::manage(step), doing_block_instances);
+  if (!checked(by_parameters.is_single_valued(), doing_block_instances)) {
     return std::nullopt;
   }
   const isl::pw_aff known = checked(isl::manage(isl_pw_aff_project_domain_on_params(
                                         by_parameters.as_pw_multi_aff().at(0).release())),
-                                    doing);
+                                    doing_block_instances);
   // Where there is no such block, any step will do.
-  const isl::pw_aff simple = checked(known.gist(known.domain()).coalesce(), doing);
+  const isl::pw_aff simple = checked(known.gist(known.domain()).coalesce(), doing_block_instances);
   const isl::pw_aff nothing(simple.domain().complement(), isl::val(isl_context(), 0L));
-  return checked(simple.union_add(nothing).coalesce(), doing);
+  return checked(simple.union_add(nothing).coalesce(), doing_block_instances);
 }
 
 /// value + factor * step, as a function of the loops.
@@ -73,7 +74,7 @@ isl::pw_aff stepped(const isl::aff &value, const isl::pw_aff &step, std::int64_t
       isl_pw_aff_scale_val(step.copy(), isl_val_int_from_si(isl_context().get(), factor));
   isl_pw_aff *base = isl_pw_aff_from_aff(value.copy());
   more = isl_pw_aff_insert_domain(more, isl_pw_aff_get_domain_space(base));
-  return checked(isl::manage(isl_pw_aff_add(base, more)), doing);
+  return checked(isl::manage(isl_pw_aff_add(base, more)), doing_block_instances);
 }
 
 } // namespace
@@ -97,7 +98,7 @@ BlockInstances block_instances(const Statement &statement, const isl::map &time)
   result.loop = static_cast<size_t>(found - begin);
   std::set<std::int64_t> cases;
   for (const std::int64_t block : cases_of(*found)) {
-    if (!checked(in_block(time, result.loop, block).is_empty(), doing)) {
+    if (!checked(in_block(time, result.loop, block).is_empty(), doing_block_instances)) {
       cases.insert(block);
     }
   }
@@ -123,7 +124,7 @@ BlockInstances block_instances(const Statement &statement, const isl::map &time)
           stepped(iterators[k], result.steps[k], block - result.first).as_map());
     }
     const isl::map given = isl::manage(isl_map_reset_tuple_id(here.copy(), isl_dim_out));
-    if (!checked(given.is_subset(formula), doing)) {
+    if (!checked(given.is_subset(formula), doing_block_instances)) {
       return result;
     }
   }

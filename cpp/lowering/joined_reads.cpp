@@ -14,7 +14,7 @@ namespace tilewright {
 namespace {
 
 constexpr size_t most_branches = 8;
-constexpr const char *doing = "finding what is read in one place";
+constexpr const char *doing_joined_reads = "finding what is read in one place";
 
 /// A subscript: affine, or as data say, and then checked against the buffer's extent.
 struct Subscript {
@@ -36,7 +36,7 @@ public:
 
   /// False where something is chosen that is no read of the memory of the others.
   bool add(const Expr &value, const isl::set &instances) {
-    if (checked(instances.is_empty(), doing)) {
+    if (checked(instances.is_empty(), doing_joined_reads)) {
       return true;
     }
     if (value.kind == ExprKind::Select) {
@@ -137,7 +137,7 @@ private:
         continue;
       }
       const isl::set same = mine.affine->eq_set(*its.affine);
-      if (!checked(other.instances.is_subset(same), doing)) {
+      if (!checked(other.instances.is_subset(same), doing_joined_reads)) {
         return false;
       }
     }

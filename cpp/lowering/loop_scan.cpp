@@ -15,7 +15,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "scanning loops";
+constexpr const char *doing_loop_scan = "scanning loops";
 
 /// sum of loops * values + parameters * values + constant, which is >= 0 or = 0.
 struct Row {
@@ -31,9 +31,9 @@ struct Row {
 struct Unsuitable {};
 
 std::int64_t number_of(isl_val *value) {
-  const isl::val owned = checked(isl::manage(value), doing);
+  const isl::val owned = checked(isl::manage(value), doing_loop_scan);
   constexpr long widest = 1L << 40;
-  const isl::val size = checked(owned.abs(), doing);
+  const isl::val size = checked(owned.abs(), doing_loop_scan);
   if (isl_val_is_int(owned.get()) != isl_bool_true || isl_val_cmp_si(size.get(), widest) > 0) {
     throw Unsuitable();
   }
@@ -56,7 +56,7 @@ std::vector<Constraint> constraints_of(const isl::basic_set &points) {
       },
       &result);
   for (Constraint &constraint : result) {
-    isl_constraint *from = checked(constraint.same, doing).get();
+    isl_constraint *from = checked(constraint.same, doing_loop_scan).get();
     Row &row = constraint.row;
     row.equality = isl_constraint_is_equality(from) == isl_bool_true;
     for (const auto &[type, into] :
@@ -87,7 +87,7 @@ public:
     isl_set *context = isl_set_from_params(context_.copy());
     context = isl_set_add_dims(context, isl_dim_set, static_cast<unsigned>(program_.depth));
     Known known;
-    known.set = only_part(checked(isl::manage(context), doing));
+    known.set = only_part(checked(isl::manage(context), doing_loop_scan));
     for (const Constraint &constraint : constraints_of(known.set)) {
       known.rows.push_back(constraint.row);
     }
@@ -109,7 +109,7 @@ private:
     Known with(const Constraint &constraint) const {
       Known more{
           checked(isl::manage(isl_basic_set_add_constraint(set.copy(), constraint.same.copy())),
-                  doing),
+                  doing_loop_scan),
           rows};
       more.rows.push_back(constraint.row);
       return more;
@@ -127,7 +127,7 @@ private:
   }
 
   static isl::basic_set without_divisions(const isl::basic_set &set) {
-    if (isl_basic_set_dim(checked(set, doing).get(), isl_dim_div) != 0) {
+    if (isl_basic_set_dim(checked(set, doing_loop_scan).get(), isl_dim_div) != 0) {
       throw Unsuitable();
     }
     return set;
@@ -140,7 +140,7 @@ private:
     all = isl_set_add_dims(all, isl_dim_set, static_cast<unsigned>(program_.depth) - loops);
     all = isl_set_align_params(all, isl_space_params(space_.copy()));
     std::vector<isl::basic_set> levels(loops + 1);
-    levels[loops] = only_part(checked(isl::manage(all), doing));
+    levels[loops] = only_part(checked(isl::manage(all), doing_loop_scan));
     if (isl_basic_set_dim(levels[loops].get(), isl_dim_param) !=
         isl_space_dim(space_.get(), isl_dim_param)) {
       throw Unsuitable();
@@ -227,7 +227,7 @@ private:
     const isl_bool exact =
         tested ? isl_bool_true : isl_basic_set_is_subset(known.set.get(), points.get());
     if (exact == isl_bool_error) {
-      throw_isl_error(doing);
+      throw_isl_error(doing_loop_scan);
     }
     if (exact == isl_bool_false) {
       throw Unsuitable();

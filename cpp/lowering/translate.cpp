@@ -17,7 +17,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "translating loops";
+constexpr const char *doing_translate = "translating loops";
 
 } // namespace
 
@@ -71,14 +71,14 @@ StmtPtr AstTranslator::translate(const isl::ast_node &node, bool in_parallel) {
   case isl_ast_node_block:
     return translate_body(node, in_parallel, false);
   case isl_ast_node_mark:
-    return translate(checked(isl::manage(isl_ast_node_mark_get_node(node.get())), doing),
+    return translate(checked(isl::manage(isl_ast_node_mark_get_node(node.get())), doing_translate),
                      in_parallel);
   case isl_ast_node_user:
     return gpu_ ? on_device(
                       statements_below(node), {}, [&] { return translate_user(node); }, true)
                 : translate_user(node);
   default:
-    throw_isl_error(doing);
+    throw_isl_error(doing_translate);
   }
 }
 
@@ -137,11 +137,11 @@ StmtPtr AstTranslator::translate_body(const isl::ast_node &node, bool in_paralle
   }
   std::vector<KernelPart> parts;
   const isl::ast_node_list list =
-      checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
+      checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing_translate);
   const int count = isl_ast_node_list_size(list.get());
   for (int i = 0; i < count; ++i) {
     const isl::ast_node child =
-        checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing);
+        checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing_translate);
     parts.push_back({translate(child, in_parallel), positions_below(child)});
   }
   return sequence(std::move(parts), is_loop_body);
@@ -240,11 +240,11 @@ StmtPtr AstTranslator::translate_timed(const isl::ast_node &node) {
   if (isl_ast_node_get_type(node.get()) == isl_ast_node_block) {
     std::vector<StmtPtr> children;
     const isl::ast_node_list list =
-        checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing);
+        checked(isl::manage(isl_ast_node_block_get_children(node.get())), doing_translate);
     const int count = isl_ast_node_list_size(list.get());
     for (int i = 0; i < count; ++i) {
-      children.push_back(
-          translate_timed(checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing)));
+      children.push_back(translate_timed(
+          checked(isl::manage(isl_ast_node_list_get_at(list.get(), i)), doing_translate)));
     }
     return block(std::move(children));
   }
@@ -279,14 +279,17 @@ StmtPtr AstTranslator::in_nest(const std::vector<const Statement *> &statements,
 }
 
 StmtPtr AstTranslator::translate_if(const isl::ast_node &node, bool in_parallel) {
-  const isl::ast_expr condition = checked(isl::manage(isl_ast_node_if_get_cond(node.get())), doing);
+  const isl::ast_expr condition =
+      checked(isl::manage(isl_ast_node_if_get_cond(node.get())), doing_translate);
   const ValuePtr value = expressions_.condition(condition);
-  const StmtPtr then = translate(
-      checked(isl::manage(isl_ast_node_if_get_then_node(node.get())), doing), in_parallel);
+  const StmtPtr then =
+      translate(checked(isl::manage(isl_ast_node_if_get_then_node(node.get())), doing_translate),
+                in_parallel);
   StmtPtr otherwise;
   if (isl_ast_node_if_has_else_node(node.get()) == isl_bool_true) {
-    otherwise = translate(checked(isl::manage(isl_ast_node_if_get_else_node(node.get())), doing),
-                          in_parallel);
+    otherwise =
+        translate(checked(isl::manage(isl_ast_node_if_get_else_node(node.get())), doing_translate),
+                  in_parallel);
   }
   return if_then(value, then, otherwise);
 }
@@ -365,12 +368,14 @@ std::vector<const Statement *> AstTranslator::statements_below(const isl::ast_no
 
 StmtPtr AstTranslator::translate_for(const isl::ast_node &node, bool in_parallel) {
   const isl::ast_expr iterator =
-      checked(isl::manage(isl_ast_node_for_get_iterator(node.get())), doing);
-  const isl::id id = checked(isl::manage(isl_ast_expr_get_id(iterator.get())), doing);
+      checked(isl::manage(isl_ast_node_for_get_iterator(node.get())), doing_translate);
+  const isl::id id = checked(isl::manage(isl_ast_expr_get_id(iterator.get())), doing_translate);
   const std::string key = isl_id_get_name(id.get());
-  const isl::ast_expr init = checked(isl::manage(isl_ast_node_for_get_init(node.get())), doing);
+  const isl::ast_expr init =
+      checked(isl::manage(isl_ast_node_for_get_init(node.get())), doing_translate);
   const ValuePtr lower = expressions_.translate(init);
-  const isl::ast_node body = checked(isl::manage(isl_ast_node_for_get_body(node.get())), doing);
+  const isl::ast_node body =
+      checked(isl::manage(isl_ast_node_for_get_body(node.get())), doing_translate);
   // Loops of isl's own, which tell instances apart that share all of ours, are behind all times:
   // no buffer lives there, and no tag is meant for them.
   const int dimension = key.front() == 't' ? std::stoi(key.substr(1)) : 2 * program_.depth + 2;
@@ -383,9 +388,10 @@ StmtPtr AstTranslator::translate_for(const isl::ast_node &node, bool in_parallel
     // One iteration, of which isl may have made several pieces: memory comes from outside.
     return single_iteration(key, dimension, looks, below, lower, in_parallel, make_body);
   }
-  const isl::ast_expr step = checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing);
-  const ValuePtr upper =
-      upper_bound(checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing), key);
+  const isl::ast_expr step =
+      checked(isl::manage(isl_ast_node_for_get_inc(node.get())), doing_translate);
+  const ValuePtr upper = upper_bound(
+      checked(isl::manage(isl_ast_node_for_get_cond(node.get())), doing_translate), key);
   const auto stride = as_integer(expressions_.translate(step));
   if (!stride || *stride < 1) {
     throw Error(ErrorKind::Internal, "isl's loops have a step that is no positive number");
@@ -468,9 +474,9 @@ ValuePtr AstTranslator::upper_bound(const isl::ast_expr &condition,
                                     const std::string &iterator) const {
   const isl_ast_expr_op_type type = isl_ast_expr_op_get_type(condition.get());
   const isl::ast_expr left =
-      checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 0)), doing);
+      checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 0)), doing_translate);
   const isl::ast_expr right =
-      checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1)), doing);
+      checked(isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1)), doing_translate);
   const isl::id id = isl_ast_expr_get_type(left.get()) == isl_ast_expr_id
                          ? isl::manage(isl_ast_expr_get_id(left.get()))
                          : isl::id();

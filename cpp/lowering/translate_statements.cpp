@@ -18,7 +18,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "translating loops";
+constexpr const char *doing_translate_statements = "translating loops";
 
 /// Does `value` read the element that the statement writes, whichever producer it is of, in all of
 /// these instances?
@@ -30,8 +30,10 @@ bool is_element_written(const ExprPtr &value, const Statement &statement, const 
     const auto condition = to_set(value->operands[0], space);
     const isl::set then = condition ? instances.intersect(*condition) : instances;
     const isl::set otherwise = condition ? instances.subtract(*condition) : instances;
-    return is_element_written(value->operands[1], statement, program, checked(then, doing)) &&
-           is_element_written(value->operands[2], statement, program, checked(otherwise, doing));
+    return is_element_written(value->operands[1], statement, program,
+                              checked(then, doing_translate_statements)) &&
+           is_element_written(value->operands[2], statement, program,
+                              checked(otherwise, doing_translate_statements));
   }
   if (value->kind != ExprKind::Access || value->position > 0 ||
       value->type != statement.computation->type) {
@@ -49,7 +51,7 @@ bool is_element_written(const ExprPtr &value, const Statement &statement, const 
       return false;
     }
     if (!isl::manage(isl_pw_aff_plain_is_equal(read->get(), written->get())).is_true() &&
-        !checked(instances.is_subset(read->eq_set(*written)), doing)) {
+        !checked(instances.is_subset(read->eq_set(*written)), doing_translate_statements)) {
       return false;
     }
   }
@@ -121,9 +123,12 @@ StmtPtr AstTranslator::translate_scanned(size_t position) {
 }
 
 StmtPtr AstTranslator::translate_user(const isl::ast_node &node) {
-  const isl::ast_expr call = checked(isl::manage(isl_ast_node_user_get_expr(node.get())), doing);
-  const isl::ast_expr name = checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), 0)), doing);
-  const isl::id id = checked(isl::manage(isl_ast_expr_get_id(name.get())), doing);
+  const isl::ast_expr call =
+      checked(isl::manage(isl_ast_node_user_get_expr(node.get())), doing_translate_statements);
+  const isl::ast_expr name =
+      checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), 0)), doing_translate_statements);
+  const isl::id id =
+      checked(isl::manage(isl_ast_expr_get_id(name.get())), doing_translate_statements);
   const auto found = statements_.find(isl_id_get_name(id.get()));
   if (found == statements_.end()) {
     return block({});
@@ -134,7 +139,7 @@ StmtPtr AstTranslator::translate_user(const isl::ast_node &node) {
   const int count = isl_ast_expr_op_get_n_arg(call.get());
   for (int i = 1; i < count; ++i) {
     const isl::ast_expr argument =
-        checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), i)), doing);
+        checked(isl::manage(isl_ast_expr_op_get_arg(call.get(), i)), doing_translate_statements);
     arguments.push_back(expressions_.translate(argument));
   }
   const std::vector<isl::aff> &inverse = ast_.iterators[position];

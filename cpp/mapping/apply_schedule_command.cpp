@@ -15,7 +15,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "apply_schedule";
+constexpr const char *doing_apply_schedule = "apply_schedule";
 
 std::string loop_list(const std::vector<LoopDimension> &loops) {
   std::string list;
@@ -34,7 +34,7 @@ void require_loops(const Command &command, const isl::map &given,
                         "[...], but apply_schedule maps the loops " + loop_list(loops) +
                         ", a tuple without a name; set_schedule takes a map from instances");
   }
-  const size_t count = checked(given.domain_tuple_dim(), doing);
+  const size_t count = checked(given.domain_tuple_dim(), doing_apply_schedule);
   if (count != loops.size()) {
     refuse(command, "the map starts from " + std::to_string(count) +
                         (count == 1 ? " dimension" : " dimensions") + ", but " +
@@ -64,7 +64,8 @@ isl::multi_pw_aff values_of(const InstanceSpace &instances,
   }
   isl_space *space = isl_space_from_domain(instances.domain.space().release());
   space = isl_space_add_dims(space, isl_dim_out, static_cast<unsigned>(loops.size()));
-  return checked(isl::manage(isl_multi_pw_aff_from_pw_aff_list(space, values)), doing);
+  return checked(isl::manage(isl_multi_pw_aff_from_pw_aff_list(space, values)),
+                 doing_apply_schedule);
 }
 
 /// Of each new loop: the loop that it is, if it is one of them as it was.
@@ -73,11 +74,11 @@ std::vector<std::optional<size_t>> kept_loops(const isl::map &given,
   std::vector<std::optional<size_t>> kept(functions.size());
   const isl::local_space loops(given.space().domain());
   for (size_t d = 0; d < functions.size(); ++d) {
-    for (unsigned old = 0; old < checked(given.domain_tuple_dim(), doing); ++old) {
+    for (unsigned old = 0; old < checked(given.domain_tuple_dim(), doing_apply_schedule); ++old) {
       const isl::pw_aff value = isl::pw_aff::var_on_domain(loops, isl::dim::set, old);
       const bool is_new =
           std::find(kept.begin(), kept.end(), std::optional<size_t>(old)) == kept.end();
-      if (is_new && checked(functions[d].is_equal(value), doing)) {
+      if (is_new && checked(functions[d].is_equal(value), doing_apply_schedule)) {
         kept[d] = old;
         break;
       }
@@ -151,7 +152,7 @@ std::string iteration_text(const isl::map &loops_of_instances,
     }
   }
   Point iteration;
-  if (!sample_point(checked(here, doing).range(), iteration)) {
+  if (!sample_point(checked(here, doing_apply_schedule).range(), iteration)) {
     return "";
   }
   std::string text;
@@ -181,8 +182,8 @@ void apply_schedule_command(MappingState &state, const Command &command) {
 
   const InstanceSpace instances = instance_space(**state.function->find(command.computation));
   const isl::multi_pw_aff values = values_of(instances, loops);
-  const isl::map now = checked(values.as_map(), doing);
-  const isl::map written = checked(now.apply_range(given), doing);
+  const isl::map now = checked(values.as_map(), doing_apply_schedule);
+  const isl::map written = checked(now.apply_range(given), doing_apply_schedule);
   const EarlierTimes before{
       now, [&](const Point &instance) { return iteration_text(now, loops, instance); }};
   const isl::map times =
@@ -190,7 +191,8 @@ void apply_schedule_command(MappingState &state, const Command &command) {
 
   // As functions of the loops, where the map is one, or of those iterations that there are.
   const isl::map iterations = given.intersect_domain(times.domain().apply(now));
-  const std::vector<isl::pw_aff> functions = written_values(given, checked(iterations, doing));
+  const std::vector<isl::pw_aff> functions =
+      written_values(given, checked(iterations, doing_apply_schedule));
   const std::vector<std::optional<size_t>> kept = kept_loops(given, functions);
   require_kept(command, loops, kept);
   require_shared(state, command, functions.size());
@@ -206,7 +208,7 @@ void apply_schedule_command(MappingState &state, const Command &command) {
     loop.value = kept[d] ? loop.value
                          : checked(isl::manage(isl_pw_aff_pullback_multi_pw_aff(functions[d].copy(),
                                                                                 values.copy())),
-                                   doing);
+                                   doing_apply_schedule);
     made.push_back(std::move(loop));
   }
   tag_loops(state, command, command.computation, tags_by_position(tags, command), made);

@@ -9,12 +9,12 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the order of instances";
+constexpr const char *doing_compare_loops = "the order of instances";
 
 /// Loops with so few pairs of cases are compared at once, by isl's own functions.
 constexpr isl_size few_pairs = 8;
 
-bool is_empty(const isl::map &map) { return checked(map.is_empty(), doing); }
+bool is_empty(const isl::map &map) { return checked(map.is_empty(), doing_compare_loops); }
 
 bool has_few_cases(const isl::pw_aff &first, const isl::pw_aff &second) {
   return isl_pw_aff_n_piece(first.get()) * isl_pw_aff_n_piece(second.get()) <= few_pairs;
@@ -44,7 +44,7 @@ std::vector<Case> cases_of(const isl::pw_aff &loop) {
     return isl::stat::ok();
   });
   if (done.is_error()) {
-    throw_isl_error(doing);
+    throw_isl_error(doing_compare_loops);
   }
   return cases;
 }
@@ -76,7 +76,8 @@ ComparedLoops by_cases(const isl::map &pairs, const isl::pw_aff &first, const is
   if (is_empty(found.larger) && is_empty(found.smaller)) {
     found.equal = pairs; // in as few parts as it was
   }
-  return {checked(found.larger, doing), checked(found.smaller, doing), checked(found.equal, doing)};
+  return {checked(found.larger, doing_compare_loops), checked(found.smaller, doing_compare_loops),
+          checked(found.equal, doing_compare_loops)};
 }
 
 } // namespace
@@ -86,20 +87,22 @@ ComparedLoops compare_loops(const isl::map &pairs, const isl::pw_aff &first,
   if (!has_few_cases(first, second)) {
     return by_cases(pairs, first, second);
   }
-  return {checked(pairs.intersect(larger_than(first, second)), doing),
-          with_smaller ? checked(pairs.intersect(smaller_than(first, second)), doing) : isl::map(),
-          checked(pairs.intersect(equal_to(first, second)), doing)};
+  return {checked(pairs.intersect(larger_than(first, second)), doing_compare_loops),
+          with_smaller ? checked(pairs.intersect(smaller_than(first, second)), doing_compare_loops)
+                       : isl::map(),
+          checked(pairs.intersect(equal_to(first, second)), doing_compare_loops)};
 }
 
 isl::map with_equal_loops(const isl::map &pairs, const isl::pw_aff &first,
                           const isl::pw_aff &second) {
-  return has_few_cases(first, second) ? checked(pairs.intersect(equal_to(first, second)), doing)
-                                      : by_cases(pairs, first, second).equal;
+  return has_few_cases(first, second)
+             ? checked(pairs.intersect(equal_to(first, second)), doing_compare_loops)
+             : by_cases(pairs, first, second).equal;
 }
 
 bool have_equal_loops(const isl::map &pairs, const isl::pw_aff &first, const isl::pw_aff &second) {
   if (has_few_cases(first, second)) {
-    return checked(pairs.is_subset(equal_to(first, second)), doing);
+    return checked(pairs.is_subset(equal_to(first, second)), doing_compare_loops);
   }
   const ComparedLoops found = by_cases(pairs, first, second);
   return is_empty(found.larger) && is_empty(found.smaller);

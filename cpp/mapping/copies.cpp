@@ -15,7 +15,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "copies of an instance";
+constexpr const char *doing_copies = "copies of an instance";
 
 /// [t0, ..., i0, ...] -> [the other times]: with so many of the outermost times in front.
 isl::map times_behind(const isl::map &times, unsigned loops) {
@@ -24,7 +24,7 @@ isl::map times_behind(const isl::map &times, unsigned loops) {
   isl_map *moved = isl_map_reverse(isl_map_reset_tuple_id(times.copy(), isl_dim_in));
   moved = isl_map_move_dims(moved, isl_dim_in, loops, isl_dim_out, 0, rank);
   moved = isl_map_move_dims(moved, isl_dim_out, 0, isl_dim_in, loops + rank, count - loops);
-  return checked(isl::manage(moved), doing);
+  return checked(isl::manage(moved), doing_copies);
 }
 
 } // namespace
@@ -64,12 +64,13 @@ isl::set instances_in_loop(const MappingState &state, const std::string &computa
 CopiedTimes copied_times(const isl::map &times, const isl::set &instances) {
   unsigned loops = 0;
   isl::map behind = times_behind(times, loops);
-  while (!checked(behind.is_single_valued(), doing)) {
+  while (!checked(behind.is_single_valued(), doing_copies)) {
     behind = times_behind(times, ++loops);
   }
   const auto named = [&](isl::set copies) {
     return checked(
-        isl::manage(isl_set_set_tuple_id(copies.release(), instances.tuple_id().release())), doing);
+        isl::manage(isl_set_set_tuple_id(copies.release(), instances.tuple_id().release())),
+        doing_copies);
   };
   CopiedTimes result;
   result.copies = named(behind.domain().coalesce());
@@ -80,7 +81,7 @@ CopiedTimes copied_times(const isl::map &times, const isl::set &instances) {
   if (isl_map_dim(behind.get(), isl_dim_out) > 0) {
     behind = isl::manage(
         isl_map_set_tuple_id(behind.release(), isl_dim_in, instances.tuple_id().release()));
-    const isl::pw_multi_aff functions = checked(behind.as_pw_multi_aff(), doing);
+    const isl::pw_multi_aff functions = checked(behind.as_pw_multi_aff(), doing_copies);
     for (int d = 0; d < isl_map_dim(behind.get(), isl_dim_out); ++d) {
       result.values.push_back(everywhere(functions.at(d)));
     }
@@ -111,7 +112,7 @@ void require_copies(const MappingState &state, const Command &command,
     refuse(command, start + "which blocks and threads of a GPU do not do; compute_at makes what "
                             "each of them reads anew");
   }
-  const isl::set all = checked(times.range(), doing);
+  const isl::set all = checked(times.range(), doing_copies);
   for (unsigned d = 0; d < static_cast<unsigned>(isl_set_dim(all.get(), isl_dim_set)); ++d) {
     if (isl_set_dim_is_bounded(all.get(), isl_dim_set, d) != isl_bool_true) {
       refuse(command,

@@ -15,7 +15,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "what is known of parameters";
+constexpr const char *doing_function = "what is known of parameters";
 constexpr std::int64_t max_loops_around = 64;
 
 std::string names_text(const std::vector<std::string> &names) {
@@ -54,7 +54,7 @@ isl::set read_condition(const MappingState &state, const Command &command,
   for (const std::string &name : parameter_names(condition)) {
     require_parameter(state, command, name);
   }
-  return checked(condition.coalesce(), doing);
+  return checked(condition.coalesce(), doing_function);
 }
 
 } // namespace
@@ -93,7 +93,7 @@ void fix_command(MappingState &state, const Command &command) {
     values[name] = value;
   }
   const std::shared_ptr<const Function> fixed = with_fixed_parameters(*state.function, values);
-  if (checked(fixed->context.is_empty(), doing)) {
+  if (checked(fixed->context.is_empty(), doing_function)) {
     refuse(command,
            "no call of " + state.function->name + " has such parameters" + context_text(state));
   }
@@ -115,12 +115,12 @@ void specialize_command(MappingState &state, const Command &command) {
     }
   }
   const isl::set &context = state.function->context;
-  isl::set left = checked(context.intersect(condition), doing);
-  if (checked(left.is_empty(), doing)) {
+  isl::set left = checked(context.intersect(condition), doing_function);
+  if (checked(left.is_empty(), doing_function)) {
     refuse(command,
            "the condition never holds in a call of " + state.function->name + context_text(state));
   }
-  if (checked(context.is_subset(condition), doing)) {
+  if (checked(context.is_subset(condition), doing_function)) {
     refuse(command, "the condition holds in every call of " + state.function->name +
                         context_text(state) + ", so nothing is left for the general version");
   }
@@ -130,9 +130,9 @@ void specialize_command(MappingState &state, const Command &command) {
                         " cases; give each case to a specialize of its own");
   }
   for (const Variant &earlier : state.variants) {
-    left = checked(left.subtract(earlier.condition), doing);
+    left = checked(left.subtract(earlier.condition), doing_function);
   }
-  if (checked(left.is_empty(), doing)) {
+  if (checked(left.is_empty(), doing_function)) {
     refuse(command, "wherever the condition holds, a variant that was asked for earlier runs");
   }
   state.variants.push_back({text, condition});

@@ -19,11 +19,11 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the extent of a joined loop";
+constexpr const char *doing_join = "the extent of a joined loop";
 
 /// The values of a loop over all instances.
 isl::set values_of_loop(const isl::set &instances, const LoopDimension &loop) {
-  return checked(instances.apply(loop.value.as_map()), doing);
+  return checked(instances.apply(loop.value.as_map()), doing_join);
 }
 
 struct NumberRange {
@@ -33,8 +33,8 @@ struct NumberRange {
 
 /// The smallest and the largest value, if both are numbers.
 std::optional<NumberRange> number_range(const isl::set &values) {
-  const isl::set all = checked(values.project_out_all_params(), doing);
-  if (checked(all.is_empty(), doing)) {
+  const isl::set all = checked(values.project_out_all_params(), doing_join);
+  if (checked(all.is_empty(), doing_join)) {
     return NumberRange{0, 0};
   }
   const isl::val first = isl::manage(isl_set_dim_min_val(all.copy(), 0));
@@ -68,7 +68,7 @@ isl::pw_aff limit_on(const isl::set &values, const isl::set &instances, bool las
   limit = isl_pw_aff_insert_dims(limit, isl_dim_in, 0,
                                  static_cast<unsigned>(isl_set_dim(instances.get(), isl_dim_set)));
   limit = isl_pw_aff_set_tuple_id(limit, isl_dim_in, instances.tuple_id().release());
-  return checked(isl::manage(limit), doing);
+  return checked(isl::manage(limit), doing_join);
 }
 
 /// The two as one for each value of the outer one: value * extent + (inner - first), where the
@@ -91,7 +91,7 @@ isl::pw_aff by_cases(const isl::set &instances, const LoopDimension &outer,
         extent.scale(number).add(rest).intersect_domain(outer.value.eq_set(constant));
     result = result.is_null() ? part : result.union_add(part);
   }
-  return checked(checked(result.intersect_domain(instances), doing).coalesce(), doing);
+  return checked(checked(result.intersect_domain(instances), doing_join).coalesce(), doing_join);
 }
 
 /// The tag of both; refuses two different ones.
@@ -126,7 +126,7 @@ void require_same_kind(const MappingState &state, const Command &command,
     return instances.reduced > 0 &&
            checked(isl::manage(isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, first,
                                                         static_cast<unsigned>(instances.reduced))),
-                   doing);
+                   doing_join);
   };
   if (is_over_terms(outer) != is_over_terms(inner)) {
     refuse(command, "one of the two loops is over the terms of a reduction, which begins and ends "
@@ -219,7 +219,7 @@ void join_command(MappingState &state, const Command &command) {
     count_through(state, command, first, second, name, tag);
     return;
   }
-  LoopDimension joined{name, checked(value, doing), tag, extent, inner.prefetches};
+  LoopDimension joined{name, checked(value, doing_join), tag, extent, inner.prefetches};
   joined.prefetches.insert(joined.prefetches.end(), outer.prefetches.begin(),
                            outer.prefetches.end());
   map.dimensions[first.first] = joined;

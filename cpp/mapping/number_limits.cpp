@@ -10,7 +10,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the numbers of a schedule";
+constexpr const char *doing_number_limits = "the numbers of a schedule";
 
 /// A null is as large as can be: callbacks of isl, where this is asked, must not throw.
 bool is_small(isl_val *value) {
@@ -34,7 +34,7 @@ isl_stat look_at(isl_constraint *constraint, void *user) {
 bool has_small_numbers(const isl::map &map) {
   bool small = true;
   const isl_stat walked = isl_map_foreach_basic_map(
-      checked(map, doing).get(),
+      checked(map, doing_number_limits).get(),
       [](isl_basic_map *part, void *user) {
         const isl_stat status = isl_basic_map_foreach_constraint(part, look_at, user);
         isl_basic_map_free(part);
@@ -42,7 +42,7 @@ bool has_small_numbers(const isl::map &map) {
       },
       &small);
   if (walked != isl_stat_ok) {
-    throw_isl_error(doing);
+    throw_isl_error(doing_number_limits);
   }
   return small;
 }

@@ -18,7 +18,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the size of a block";
+constexpr const char *doing_parametric_split = "the size of a block";
 
 isl::pw_aff number_on(const isl::set &domain, std::int64_t value) {
   return isl::pw_aff(domain, isl::val(isl_context(), static_cast<long>(value)));
@@ -43,7 +43,7 @@ isl::pw_aff read_size(const MappingState &state, const Command &command, const s
     refuse(command,
            "'" + text + "' is no integer everywhere; write // for the quotient rounded down");
   }
-  if (size.is_null() || !checked(size.is_single_valued(), doing)) {
+  if (size.is_null() || !checked(size.is_single_valued(), doing_parametric_split)) {
     refuse(command, "'" + text +
                         "' is no size that is affine in parameters, as N // 4 or (N + 3) // 4 is; "
                         "by a parameter nothing is multiplied or divided, unless fix(...) gives it "
@@ -64,12 +64,13 @@ isl::pw_aff read_size(const MappingState &state, const Command &command, const s
   const isl::set anywhere = isl::set::universe(like.space());
   const isl::set positive =
       isl::manage(isl_pw_aff_ge_set(isl_pw_aff_copy(value), number_on(anywhere, 1).release()));
-  if (checked(positive.intersect_params(state.function->context).is_empty(), doing)) {
+  if (checked(positive.intersect_params(state.function->context).is_empty(),
+              doing_parametric_split)) {
     isl_pw_aff_free(value);
     refuse(command, "'" + text + "' is below 1 for all values of the parameters");
   }
   value = isl_pw_aff_max(value, number_on(anywhere, 1).release());
-  return checked(isl::manage(isl_pw_aff_coalesce(value)), doing);
+  return checked(isl::manage(isl_pw_aff_coalesce(value)), doing_parametric_split);
 }
 
 /// The first, or one behind the last, block that a loop comes to: all of its values lie before
@@ -80,7 +81,7 @@ std::optional<std::int64_t> block_limit(const isl::set &instances, const isl::pw
        block += behind ? 1 : -1) {
     const isl::pw_aff start = size.scale(isl::val(isl_context(), static_cast<long>(block)));
     const isl::set inside = behind ? value.lt_set(start) : value.ge_set(start);
-    if (checked(instances.is_subset(inside), doing)) {
+    if (checked(instances.is_subset(inside), doing_parametric_split)) {
       return block;
     }
   }
@@ -111,7 +112,7 @@ isl::pw_aff by_block(const std::vector<isl::pw_aff> &starts, const isl::pw_aff &
     const isl::pw_aff part = values[b].intersect_domain(here);
     result = result.is_null() ? part : result.union_add(part);
   }
-  return checked(result.coalesce(), doing);
+  return checked(result.coalesce(), doing_parametric_split);
 }
 
 } // namespace
@@ -121,7 +122,8 @@ stripmined_by_parameters(const MappingState &state, const Command &command,
                          const LoopDimension &loop, const std::string &text, std::int64_t &number) {
   const isl::set instances = instances_in_loop(state, command.computation, loop.value);
   const isl::pw_aff size = read_size(state, command, text, instances);
-  const isl::pw_aff here = checked(size.intersect_params(state.function->context), doing);
+  const isl::pw_aff here =
+      checked(size.intersect_params(state.function->context), doing_parametric_split);
   const isl::val least = isl::manage(isl_pw_aff_min_val(here.copy()));
   const isl::val most = isl::manage(isl_pw_aff_max_val(here.copy()));
   if (least.is_int().is_true() && least.eq(most).is_true() &&

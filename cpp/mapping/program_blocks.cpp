@@ -17,7 +17,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the parts of a block";
+constexpr const char *doing_program_blocks = "the parts of a block";
 
 /// Where the elements of a part lie.
 struct PartPlace {
@@ -30,8 +30,8 @@ struct PartPlace {
 bool rounds(const isl::aff &value, unsigned first, unsigned count) {
   for (int d = 0; d < static_cast<int>(isl_aff_dim(value.get(), isl_dim_div)); ++d) {
     const isl::aff division = isl::manage(isl_aff_get_div(value.get(), d));
-    if (isl_aff_involves_dims(checked(division, doing).get(), isl_dim_in, first, count) !=
-        isl_bool_false) {
+    if (isl_aff_involves_dims(checked(division, doing_program_blocks).get(), isl_dim_in, first,
+                              count) != isl_bool_false) {
       return true;
     }
   }
@@ -45,7 +45,7 @@ std::string problem_of(const PartPlace &part, const IterationSpace &space, bool 
   const size_t dimensions = part.index.size();
   for (size_t d = 0; d < dimensions; ++d) {
     const std::optional<isl::pw_aff> value = to_affine(part.index[d], space);
-    if (!value || !checked(value->isa_aff(), doing) ||
+    if (!value || !checked(value->isa_aff(), doing_program_blocks) ||
         rounds(value->as_aff(), static_cast<unsigned>(outer), static_cast<unsigned>(rank))) {
       return "subscript " + to_string(part.index[d]) + " of its memory is not linear";
     }
@@ -53,7 +53,7 @@ std::string problem_of(const PartPlace &part, const IterationSpace &space, bool 
       const isl::val step = isl::manage(isl_aff_get_coefficient_val(
           value->as_aff().get(), isl_dim_in, static_cast<int>(outer + t)));
       const long wanted = dimensions >= rank && d == dimensions - rank + t ? 1 : 0;
-      if (isl_val_cmp_si(checked(step, doing).get(), wanted) != 0) {
+      if (isl_val_cmp_si(checked(step, doing_program_blocks).get(), wanted) != 0) {
         return "its dimension " + std::to_string(t) + " is not dimension " +
                std::to_string(dimensions - rank + t) + " of its memory (" +
                to_string(part.index[d]) + ")";
@@ -79,7 +79,7 @@ isl::map elements_of(const PartPlace &part, const IterationSpace &space, const i
   }
   const auto rank = static_cast<unsigned>(part.iterators.size());
   const auto outer = static_cast<unsigned>(space.iterators.size()) - rank;
-  return checked(elements.project_out(isl::dim::in, outer, rank), doing);
+  return checked(elements.project_out(isl::dim::in, outer, rank), doing_program_blocks);
 }
 
 /// Index expressions of a computation's place, at these subscripts.
@@ -167,7 +167,7 @@ void ProgramBuilder::require_block_places(const Computation &call) const {
       const isl::map both = elements_of(read, space_of(call, read), points)
                                 .intersect(elements_of(part, space_of(call, part), written));
       Point point;
-      if (sample_point(checked(both.domain(), doing), point)) {
+      if (sample_point(checked(both.domain(), doing_program_blocks), point)) {
         fail(": " + instance_text(call.name, point) + " writes elements of " + array.name +
              " where elements of " + read.array.name +
              " lie that it reads, and may write before it has read them; store " + array.name +
@@ -189,7 +189,8 @@ void ProgramBuilder::add_block_result(const ComputationPtr &computation) {
   for (const LoopDimension &loop : state_.time_space.at(call.name).dimensions) {
     isl_pw_aff *value = isl_pw_aff_add_dims(loop.value.copy(), isl_dim_in, extra);
     value = isl_pw_aff_set_tuple_id(value, isl_dim_in, name.copy());
-    add_loop(statement, {loop.name, checked(isl::manage(value), doing), loop.tag, loop.extent});
+    add_loop(statement,
+             {loop.name, checked(isl::manage(value), doing_program_blocks), loop.tag, loop.extent});
   }
   for (const int position : order_.at(call.name)) {
     statement.order.push_back(order_at(position));

@@ -12,14 +12,15 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "an output that only reads";
+constexpr const char *doing_program_views = "an output that only reads";
 
 isl::map without_buffer(const isl::map &place) {
-  return checked(isl::manage(isl_map_reset_tuple_id(place.copy(), isl_dim_out)), doing);
+  return checked(isl::manage(isl_map_reset_tuple_id(place.copy(), isl_dim_out)),
+                 doing_program_views);
 }
 
 isl::set without_buffer(const isl::set &elements) {
-  return checked(isl::manage(isl_set_reset_tuple_id(elements.copy())), doing);
+  return checked(isl::manage(isl_set_reset_tuple_id(elements.copy())), doing_program_views);
 }
 
 } // namespace
@@ -40,7 +41,7 @@ bool ProgramBuilder::is_overwritten(const Program::View &view) const {
         }
         const isl::set there =
             without_buffer(stored(*other, state_.storage.at(other->name))).intersect(shown);
-        return !checked(there.intersect_params(program_.context).is_empty(), doing);
+        return !checked(there.intersect_params(program_.context).is_empty(), doing_program_views);
       });
 }
 
@@ -113,7 +114,7 @@ std::optional<Program::View> ProgramBuilder::view_of(const Statement &copy) cons
   const auto known = [&](const isl::map &place) {
     return place.intersect_params(program_.context);
   };
-  if (!checked(known(here).is_subset(known(there)), doing)) {
+  if (!checked(known(here).is_subset(known(there)), doing_program_views)) {
     return std::nullopt;
   }
   Program::View view{copy.computation, copy.value->producer, elements};

@@ -17,7 +17,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the times of a computation";
+constexpr const char *doing_written_times = "the times of a computation";
 
 std::string tuple_text(const std::vector<std::int64_t> &values) {
   return instance_text("", values);
@@ -37,14 +37,14 @@ isl::map brought_together(const isl::map &times, const InstanceSpace &instances,
   if (before != nullptr) {
     same = same.subtract(before->loops.apply_range(before->loops.reverse()));
   }
-  return checked(same, doing);
+  return checked(same, doing_written_times);
 }
 
 /// ", for example C[0,1] and C[1,0] (N = 2)" of two instances; empty where isl finds none to name.
 std::string pair_example(const std::string &computation, const isl::map &pairs,
                          const InstanceSpace &instances) {
   Point point;
-  if (!sample_point(checked(pairs.wrap(), doing), point)) {
+  if (!sample_point(checked(pairs.wrap(), doing_written_times), point)) {
     return "";
   }
   // Both instances one after the other; what the parameters are is said once.
@@ -60,7 +60,7 @@ std::string several_times_example(const std::string &computation, const isl::map
   const isl::set later = isl::map::lex_lt(map.range().space()).wrap();
   const isl::map both = map.range_product(map).intersect_range(later);
   Point point;
-  if (!sample_point(checked(both.wrap(), doing), point)) {
+  if (!sample_point(checked(both.wrap(), doing_written_times), point)) {
     return "";
   }
   const size_t dimensions = instances.iterators.size();
@@ -174,20 +174,20 @@ isl::map times_of_instances(const MappingState &state, const Command &command,
                             const InstanceSpace &instances, const EarlierTimes *before,
                             bool copies) {
   const isl::set scheduled = instances.domain.intersect_params(state.function->context);
-  isl::map map = checked(written.intersect_domain(scheduled), doing);
+  isl::map map = checked(written.intersect_domain(scheduled), doing_written_times);
   const isl::set unscheduled = scheduled.subtract(map.domain());
   Point point;
-  if (sample_point(checked(unscheduled, doing), point)) {
+  if (sample_point(checked(unscheduled, doing_written_times), point)) {
     refuse(command, "the map gives no time to " + instance_text(computation, point) +
                         (before != nullptr ? before->place(point) : ""));
   }
-  if (!copies && !checked(map.is_single_valued(), doing)) {
+  if (!copies && !checked(map.is_single_valued(), doing_written_times)) {
     refuse(command, "the map gives several times to one instance" +
                         several_times_example(computation, map, instances));
   }
-  if (!checked(map.is_injective(), doing)) {
+  if (!checked(map.is_injective(), doing_written_times)) {
     const isl::map pairs = brought_together(map, instances, before);
-    if (!checked(pairs.is_empty(), doing)) {
+    if (!checked(pairs.is_empty(), doing_written_times)) {
       refuse(command, "the map gives the same time to two instances" +
                           pair_example(computation, pairs, instances));
     }
@@ -196,7 +196,7 @@ isl::map times_of_instances(const MappingState &state, const Command &command,
 }
 
 isl::pw_aff everywhere(const isl::pw_aff &value) {
-  const isl::pw_aff known = checked(value.coalesce(), doing);
+  const isl::pw_aff known = checked(value.coalesce(), doing_written_times);
   if (isl_pw_aff_n_piece(known.get()) != 1) {
     return known;
   }
@@ -209,14 +209,15 @@ isl::pw_aff everywhere(const isl::pw_aff &value) {
         return isl_stat_ok;
       },
       static_cast<void *>(&formula));
-  return checked(isl::manage(formula), doing);
+  return checked(isl::manage(formula), doing_written_times);
 }
 
 std::vector<isl::pw_aff> written_values(const isl::map &written, const isl::map &on_instances) {
-  const isl::map &meant = checked(written.is_single_valued(), doing) ? written : on_instances;
-  const isl::pw_multi_aff functions = checked(meant.as_pw_multi_aff(), doing);
+  const isl::map &meant =
+      checked(written.is_single_valued(), doing_written_times) ? written : on_instances;
+  const isl::pw_multi_aff functions = checked(meant.as_pw_multi_aff(), doing_written_times);
   std::vector<isl::pw_aff> values;
-  for (unsigned d = 0; d < checked(written.range_tuple_dim(), doing); ++d) {
+  for (unsigned d = 0; d < checked(written.range_tuple_dim(), doing_written_times); ++d) {
     values.push_back(everywhere(functions.at(static_cast<int>(d))));
   }
   return values;
@@ -226,7 +227,7 @@ std::vector<std::string> written_names(const isl::map &written,
                                        const std::vector<std::string> &defaults) {
   std::vector<std::string> names;
   std::set<std::string> taken;
-  for (unsigned d = 0; d < checked(written.range_tuple_dim(), doing); ++d) {
+  for (unsigned d = 0; d < checked(written.range_tuple_dim(), doing_written_times); ++d) {
     const char *given = isl_map_get_dim_name(written.get(), isl_dim_out, d);
     const bool plain = given != nullptr && is_isl_identifier(given) && taken.insert(given).second;
     names.emplace_back(plain ? given : "");

@@ -8,7 +8,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "chains side by side";
+constexpr const char *doing_chains = "chains side by side";
 /// As many as hide the latency of a sum of several terms, and still have registers.
 constexpr std::int64_t chains_at_once = 8;
 /// Chains further behind each other than this leave too little of a tile between its borders.
@@ -24,7 +24,7 @@ isl::map times_of(const isl::set &domain, const ChainLoops &loops) {
   }
   return checked(
       times.flat_range_product(loops.around.as_map()).flat_range_product(loops.inner.as_map()),
-      doing);
+      doing_chains);
 }
 
 /// How far instances that need each other are apart: { [around, inner] }, of the same iteration of
@@ -52,12 +52,12 @@ isl::set distances(const FlowGraph &graph, const std::map<std::string, ChainLoop
                                 static_cast<unsigned>(isl_set_dim(apart, isl_dim_param)));
     all = all.unite(isl::manage(apart));
   }
-  return checked(all, doing);
+  return checked(all, doing_chains);
 }
 
 bool has(const isl::set &distances, const std::string &condition) {
   const isl::set wanted(isl_context(), "{ [a, b] : " + condition + " }");
-  return !checked(distances.intersect(wanted).is_empty(), doing);
+  return !checked(distances.intersect(wanted).is_empty(), doing_chains);
 }
 
 } // namespace

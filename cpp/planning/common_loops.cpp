@@ -15,7 +15,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the common loops of a recurrence";
+constexpr const char *doing_common_loops = "the common loops of a recurrence";
 
 Command placed(const std::string &computation, const char *how, const std::string &other,
                const Mapping &mapping, size_t shared) {
@@ -72,12 +72,12 @@ OrderedFlow ordered_flow(const Mapping &mapping, const FlowGraph::Edge &edge) {
     const isl::pw_aff &one = first[level].value;
     const isl::pw_aff &other = second[level].value;
     const ComparedLoops by_order = compare_loops(pairs, one, other, false);
-    if (!checked(by_order.larger.is_empty(), doing)) {
+    if (!checked(by_order.larger.is_empty(), doing_common_loops)) {
       flow.forward = level;
       break;
     }
     pairs = by_order.equal;
-    flow.together.push_back(!checked(pairs.is_empty(), doing));
+    flow.together.push_back(!checked(pairs.is_empty(), doing_common_loops));
     if (!flow.together.back()) {
       break; // all of it goes forward, whatever is inside
     }

@@ -92,6 +92,41 @@ bool reads_itself(const ExprPtr &value, const Computation &computation) {
   return reads_itself(value, computation, seen);
 }
 
+/// What `raw` is, which it takes, unless it is infinite.
+std::optional<std::int64_t> whole_number(isl_val *raw) {
+  const isl::val value = isl::manage(raw);
+  if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
+    return std::nullopt;
+  }
+  return isl_val_get_num_si(value.get());
+}
+
+/// Do bounds of an iterator depend on others, or theirs on it?
+bool hangs_together(const isl::set &domain, size_t iterator) {
+  const auto own = static_cast<unsigned>(iterator);
+  struct Asked {
+    unsigned own;
+    bool found = false;
+  } asked{own};
+  const auto ask = [](isl_constraint *raw, void *user) {
+    const isl::constraint constraint = isl::manage(raw);
+    auto &[position, found] = *static_cast<Asked *>(user);
+    const auto count = static_cast<unsigned>(isl_constraint_dim(raw, isl_dim_set));
+    const auto involves = [&](unsigned first, unsigned end) {
+      return isl_constraint_involves_dims(raw, isl_dim_set, first, end - first) == isl_bool_true;
+    };
+    found |= involves(position, position + 1) &&
+             (involves(0, position) || involves(position + 1, count));
+    return isl_stat_ok;
+  };
+  const isl::basic_set_list parts = domain.get_basic_set_list();
+  const isl_size count = isl_basic_set_list_n_basic_set(parts.get());
+  for (isl_size i = 0; i < count; ++i) {
+    isl_basic_set_foreach_constraint(parts.get_at(static_cast<int>(i)).get(), ask, &asked);
+  }
+  return asked.found;
+}
+
 } // namespace
 
 Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed)
@@ -439,7 +474,8 @@ void Shape::collect_values(const ExprPtr &node, const std::string &own, bool con
   reads_.push_back(std::move(access));
 }
 
-std::optional<std::int64_t> Shape::constant_extent(size_t iterator) const {
+/// The domain where parameters have the values that are known.
+isl::set Shape::fixed_domain() const {
   isl_set *domain = space_.domain.copy();
   for (const auto &[name, value] : fixed_) {
     const int position = isl_set_find_dim_by_name(domain, isl_dim_param, name.c_str());
@@ -448,19 +484,32 @@ std::optional<std::int64_t> Shape::constant_extent(size_t iterator) const {
                                isl_val_int_from_si(isl_context().get(), value));
     }
   }
+  return isl::manage(domain);
+}
+
+std::optional<std::int64_t> Shape::constant_extent(size_t iterator) const {
   const isl::set values =
-      isl::manage(project_onto(isl::manage(domain), iterator, space_.iterators.size()));
-  const auto bound = [](isl_val *raw) -> std::optional<std::int64_t> {
-    const isl::val value = isl::manage(raw);
-    if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
-      return std::nullopt;
-    }
-    return isl_val_get_num_si(value.get());
-  };
-  const auto low = bound(isl_set_dim_min_val(values.copy(), 0));
-  const auto high = bound(isl_set_dim_max_val(values.copy(), 0));
+      isl::manage(project_onto(fixed_domain(), iterator, space_.iterators.size()));
+  const auto low = whole_number(isl_set_dim_min_val(values.copy(), 0));
+  const auto high = whole_number(isl_set_dim_max_val(values.copy(), 0));
   return low && high ? std::optional((*high - *low) / space_.strides[iterator].step + 1)
                      : std::nullopt;
+}
+
+std::optional<std::int64_t> Shape::inner_extent(size_t iterator) const {
+  if (!hangs_together(space_.domain, iterator)) {
+    return extent(iterator);
+  }
+  isl_map *others = isl_map_from_range(fixed_domain().release());
+  const auto count = static_cast<unsigned>(space_.iterators.size());
+  const auto own = static_cast<unsigned>(iterator);
+  others = isl_map_move_dims(others, isl_dim_in, 0, isl_dim_out, 0, own);
+  others = isl_map_move_dims(others, isl_dim_in, own, isl_dim_out, 1, count - own - 1);
+  // Of two of its values that are there at once, how far the one is from the other.
+  isl_set *apart =
+      isl_map_deltas(isl_map_apply_range(isl_map_reverse(isl_map_copy(others)), others));
+  const auto most = whole_number(isl_set_dim_max_val(apart, 0));
+  return most ? std::optional(*most / space_.strides[iterator].step + 1) : std::nullopt;
 }
 
 } // namespace tilewright

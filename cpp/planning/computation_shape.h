@@ -44,6 +44,9 @@ public:
   std::int64_t read_lanes() const;
   /// The number of iterations where it is a constant.
   std::optional<std::int64_t> extent(size_t iterator) const { return extents_[iterator]; }
+  /// The same inside of the loops over all other iterators: 64 for q, 1 for b where terms q are
+  /// from 64 * b to 64 * b + 64.
+  std::optional<std::int64_t> inner_extent(size_t iterator) const;
   /// Has it one iteration, such as that over the only column of an array? Then it is no loop.
   bool is_single(size_t iterator) const { return extents_[iterator] == 1; }
   /// The innermost iterator of the results that is a loop, or else the last one. There are results.
@@ -161,6 +164,7 @@ private:
   /// Nothing is said of what `value` reads as `read` does.
   void leave_out(const ExprPtr &read, const ExprPtr &value);
   void collect_choice(const ExprPtr &choice, const std::string &own);
+  isl::set fixed_domain() const;
   std::optional<std::int64_t> constant_extent(size_t iterator) const;
   size_t innermost(size_t first, size_t end) const;
 

@@ -14,7 +14,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the order of an iteration";
+constexpr const char *doing_iterations = "the order of an iteration";
 
 using Names = std::vector<std::string>;
 
@@ -38,7 +38,7 @@ std::map<std::string, std::set<std::string>> read_within(const Mapping &mapping)
       }
       const isl::map same =
           isl::manage(isl_map_equate(access.relation.copy(), isl_dim_in, 0, isl_dim_out, 0));
-      if (!checked(same.is_empty(), doing)) {
+      if (!checked(same.is_empty(), doing_iterations)) {
         read[statement.computation->name].insert(access.producer->name);
       }
     }

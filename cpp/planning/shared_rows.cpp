@@ -16,7 +16,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "loops over the same rows";
+constexpr const char *doing_shared_rows = "loops over the same rows";
 
 /// The rows of a computation, its first iterator, and the loop over them or over blocks of them.
 struct Rows {
@@ -31,7 +31,7 @@ isl::map from_row(const isl::pw_aff &loop, size_t iterators) {
   isl_map *map = isl_map_project_out(loop.as_map().release(), isl_dim_in, 1,
                                      static_cast<unsigned>(iterators - 1));
   map = isl_map_reset_tuple_id(map, isl_dim_in);
-  return checked(isl::manage(map), doing);
+  return checked(isl::manage(map), doing_shared_rows);
 }
 
 /// The rows, if the outermost loop is over them and nothing else, on threads, around other loops,
@@ -60,18 +60,19 @@ Rows rows_of(const MappingState &state, const Computation &computation) {
                                       static_cast<unsigned>(computation.rank() - 1));
   rows = isl_set_reset_tuple_id(rows);
   rows = isl_set_set_dim_name(rows, isl_dim_set, 0, "row");
-  return {checked(isl::manage(rows), doing), from_row(loop.value, iterators)};
+  return {checked(isl::manage(rows), doing_shared_rows), from_row(loop.value, iterators)};
 }
 
 /// Are they the same rows wherever both are there, in the same iterations? (Of no columns there are
 /// none.)
 bool are_same(const Rows &rows, const Rows &others) {
   const isl::set own = rows.values.intersect_params(others.values.params());
-  return checked(own.is_equal(others.values.intersect_params(rows.values.params())), doing) &&
+  return checked(own.is_equal(others.values.intersect_params(rows.values.params())),
+                 doing_shared_rows) &&
          checked(
              isl::manage(isl_map_intersect_domain(rows.loop.copy(), own.copy()))
                  .is_equal(isl::manage(isl_map_intersect_domain(others.loop.copy(), own.copy()))),
-             doing);
+             doing_shared_rows);
 }
 
 /// How a computation reads the ones that share a loop.
@@ -119,7 +120,7 @@ bool have_same_elements(const Computation &one, const Computation &other) {
   return one.rank() == other.rank() && one.type == other.type &&
          checked(isl::manage(isl_set_reset_tuple_id(one.domain.copy()))
                      .is_equal(isl::manage(isl_set_reset_tuple_id(other.domain.copy()))),
-                 doing);
+                 doing_shared_rows);
 }
 
 /// Do they share a loop?

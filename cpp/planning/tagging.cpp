@@ -49,7 +49,8 @@ void Tagging::vectorize() {
   }
   const std::int64_t lanes = shape_.lanes();
   const auto long_enough = [&](size_t iterator) {
-    return shape_.extent(iterator).value_or(lanes) >= lanes;
+    return shape_.extent(iterator).value_or(lanes) >= lanes &&
+           (shape_.reduced() == 0 || shape_.inner_extent(iterator).value_or(lanes) >= lanes);
   };
   if (shape_.is_scattered()) {
     scatter_rows(lanes);

@@ -14,16 +14,17 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the storage of a view";
+constexpr const char *doing_views_in_place = "the storage of a view";
 
 /// The iterator in which a subscript is i + c or c - i, with c the same for all instances.
 std::optional<size_t> moved_iterator(const isl::pw_aff &subscript, size_t iterators) {
-  if (!checked(subscript.isa_aff(), doing)) {
+  if (!checked(subscript.isa_aff(), doing_views_in_place)) {
     return {};
   }
-  const isl::aff aff = checked(subscript.as_aff(), doing);
+  const isl::aff aff = checked(subscript.as_aff(), doing_views_in_place);
   for (isl_size d = 0; d < isl_aff_dim(aff.get(), isl_dim_div); ++d) {
-    if (!checked(isl::manage(isl_aff_get_coefficient_val(aff.get(), isl_dim_div, d)), doing)
+    if (!checked(isl::manage(isl_aff_get_coefficient_val(aff.get(), isl_dim_div, d)),
+                 doing_views_in_place)
              .is_zero()
              .is_true()) {
       return {};
@@ -33,7 +34,7 @@ std::optional<size_t> moved_iterator(const isl::pw_aff &subscript, size_t iterat
   for (size_t d = 0; d < iterators; ++d) {
     const isl::val coefficient = checked(
         isl::manage(isl_aff_get_coefficient_val(aff.get(), isl_dim_in, static_cast<int>(d))),
-        doing);
+        doing_views_in_place);
     if (coefficient.is_zero().is_true()) {
       continue;
     }
@@ -69,7 +70,7 @@ std::optional<isl::map> storage_in(const Computation &output, const Piece &piece
   if (!std::all_of(known.begin(), known.end(), [](bool each) { return each; })) {
     return {};
   }
-  return checked(storage, doing);
+  return checked(storage, doing_views_in_place);
 }
 
 bool may_be_stored(const Mapping &mapping, const Computation &producer) {

@@ -18,7 +18,7 @@ using namespace integer_set_parts;
 
 namespace {
 
-constexpr const char *doing = "cardinality";
+constexpr const char *doing_cardinality = "cardinality";
 
 /// What is to be summed up over the points of a basic set, of which the dimensions are parameters,
 /// too.
@@ -44,7 +44,7 @@ std::vector<std::pair<isl::set, isl::aff>> pieces_of(const isl::pw_aff &function
     return isl::stat::ok();
   });
   if (status.is_error()) {
-    throw_isl_error(doing);
+    throw_isl_error(doing_cardinality);
   }
   return pieces;
 }
@@ -104,7 +104,7 @@ private:
     const isl::set values =
         checked(isl::manage(isl_set_move_dims(isl_set_from_params(summand.domain.copy()),
                                               isl_dim_set, 0, isl_dim_param, position, 1)),
-                doing);
+                doing_cardinality);
     if (isl_set_dim_has_lower_bound(values.get(), isl_dim_set, 0) != isl_bool_true ||
         isl_set_dim_has_upper_bound(values.get(), isl_dim_set, 0) != isl_bool_true) {
       return std::nullopt;
@@ -112,7 +112,7 @@ private:
     isl_stride_info *info = isl_set_get_stride_info(values.get(), 0);
     const isl::val stride = isl::manage(isl_stride_info_get_stride(info));
     isl_stride_info_free(info);
-    const isl::val step = checked(stride, doing);
+    const isl::val step = checked(stride, doing_cardinality);
     std::vector<Summand> sums;
     for (const Bounds &bounds : bounds_of(values)) {
       if (!are_all_there(summand.domain, bounds, variable, step)) {
@@ -121,12 +121,13 @@ private:
       const Polynomial lower(bounds.lower);
       const Polynomial count = (Polynomial(bounds.upper) - lower) / step; // minus one
       const Polynomial sum = summand.value.sum(position, lower, step, count);
-      const isl::set simple = checked(
-          isl::manage(isl_set_compute_divs(isl_set_make_disjoint(bounds.domain.copy()))), doing);
-      const isl::basic_set_list parts = checked(simple.basic_set_list(), doing);
-      const auto number = static_cast<int>(checked(parts.size(), doing));
+      const isl::set simple =
+          checked(isl::manage(isl_set_compute_divs(isl_set_make_disjoint(bounds.domain.copy()))),
+                  doing_cardinality);
+      const isl::basic_set_list parts = checked(simple.basic_set_list(), doing_cardinality);
+      const auto number = static_cast<int>(checked(parts.size(), doing_cardinality));
       for (int p = 0; p < number; ++p) {
-        sums.push_back({isl::set(checked(parts.at(p), doing)), sum});
+        sums.push_back({isl::set(checked(parts.at(p), doing_cardinality)), sum});
       }
     }
     return sums;
@@ -134,14 +135,14 @@ private:
 
   std::vector<Bounds> bounds_of(const isl::set &values) const {
     const isl::pw_aff upper =
-        checked(isl::manage(isl_set_dim_max(values.copy(), 0)), doing).coalesce();
+        checked(isl::manage(isl_set_dim_max(values.copy(), 0)), doing_cardinality).coalesce();
     const isl::pw_aff lower =
-        checked(isl::manage(isl_set_dim_min(values.copy(), 0)), doing).coalesce();
+        checked(isl::manage(isl_set_dim_min(values.copy(), 0)), doing_cardinality).coalesce();
     std::vector<Bounds> all;
     for (const auto &[above, last] : pieces_of(upper, space_)) {
       for (const auto &[below, first] : pieces_of(lower, space_)) {
-        const isl::set domain = checked(above.intersect(below), doing);
-        if (!checked(domain.is_empty(), doing)) {
+        const isl::set domain = checked(above.intersect(below), doing_cardinality);
+        if (!checked(domain.is_empty(), doing_cardinality)) {
           all.push_back({domain, first, last});
         }
       }
@@ -154,14 +155,14 @@ private:
                      const isl::val &step) const {
     const isl::id id = isl::manage(isl_id_alloc(isl_context().get(), variable.c_str(), nullptr));
     const isl::aff value = isl::manage(isl_aff_param_on_domain_space_id(space_.copy(), id.copy()));
-    const isl::aff above = checked(value.sub(bounds.lower), doing);
-    const isl::aff rest = checked(above.mod(step), doing);
+    const isl::aff above = checked(value.sub(bounds.lower), doing_cardinality);
+    const isl::aff rest = checked(above.mod(step), doing_cardinality);
     const isl::aff zero = isl::manage(isl_aff_zero_on_domain_space(space_.copy()));
     const isl::set expected =
         bounds.domain.intersect(isl::manage(isl_aff_ge_set(above.copy(), zero.copy())))
             .intersect(isl::manage(isl_aff_le_set(value.copy(), bounds.upper.copy())))
             .intersect(isl::manage(isl_aff_eq_set(rest.copy(), zero.copy())));
-    return checked(expected.is_equal(domain.intersect(bounds.domain)), doing);
+    return checked(expected.is_equal(domain.intersect(bounds.domain)), doing_cardinality);
   }
 
   isl::space space_;
@@ -179,7 +180,7 @@ isl_pw_qpolynomial *without_variables(const Summand &sum, unsigned parameters, u
 
 /// Nothing where a part of the set cannot be summed up.
 isl_pw_qpolynomial *count_symbolically(const isl::set &set) {
-  const unsigned dimensions = checked(set.tuple_dim(), doing);
+  const unsigned dimensions = checked(set.tuple_dim(), doing_cardinality);
   const auto parameters = static_cast<unsigned>(parameter_names(set).size());
   isl_set *flat = isl_set_reset_tuple_id(isl_set_flatten(set.copy()));
   std::vector<std::string> variables;
@@ -189,17 +190,18 @@ isl_pw_qpolynomial *count_symbolically(const isl::set &set) {
   }
   flat = isl_set_params(
       isl_set_move_dims(flat, isl_dim_param, parameters, isl_dim_set, 0, dimensions));
-  const isl::set simple = checked(
-      isl::manage(isl_set_compute_divs(isl_set_make_disjoint(isl_set_coalesce(flat)))), doing);
+  const isl::set simple =
+      checked(isl::manage(isl_set_compute_divs(isl_set_make_disjoint(isl_set_coalesce(flat)))),
+              doing_cardinality);
   const isl::space space = simple.space();
   isl_pw_qpolynomial *total = isl_pw_qpolynomial_zero(isl_space_add_dims(
       isl_space_from_domain(isl_set_get_space(set.params().get())), isl_dim_out, 1));
-  const isl::basic_set_list parts = checked(simple.basic_set_list(), doing);
-  const auto number = static_cast<int>(checked(parts.size(), doing));
+  const isl::basic_set_list parts = checked(simple.basic_set_list(), doing_cardinality);
+  const auto number = static_cast<int>(checked(parts.size(), doing_cardinality));
   Summation summation(space);
   for (int p = 0; p < number; ++p) {
-    const auto sums =
-        summation.over({isl::set(checked(parts.at(p), doing)), Polynomial::one(space)}, variables);
+    const auto sums = summation.over(
+        {isl::set(checked(parts.at(p), doing_cardinality)), Polynomial::one(space)}, variables);
     if (!sums) {
       isl_pw_qpolynomial_free(total);
       return nullptr;
@@ -209,7 +211,7 @@ isl_pw_qpolynomial *count_symbolically(const isl::set &set) {
     }
   }
   if (total == nullptr) {
-    throw_isl_error(doing);
+    throw_isl_error(doing_cardinality);
   }
   return total;
 }
@@ -223,15 +225,16 @@ isl::set residue_class(const isl::set &set, unsigned dimension, int modulus, int
   value = isl_aff_scale_val(value, isl_val_int_from_si(isl_context().get(), modulus));
   value = isl_aff_add_constant_si(value, rest);
   substitution = isl_multi_aff_set_aff(substitution, static_cast<int>(dimension), value);
-  return checked(isl::manage(isl_set_preimage_multi_aff(set.copy(), substitution)), doing);
+  return checked(isl::manage(isl_set_preimage_multi_aff(set.copy(), substitution)),
+                 doing_cardinality);
 }
 
 /// Of a checkerboard, each colour's rows may be counted: those of even and those of odd numbers.
 isl_pw_qpolynomial *count_by_residues(const isl::set &set) {
   constexpr int largest_modulus = 4;
   constexpr unsigned most_dimensions = 3;
-  const unsigned dimensions = checked(set.tuple_dim(), doing);
-  const isl::set flat = checked(isl::manage(isl_set_flatten(set.copy())), doing);
+  const unsigned dimensions = checked(set.tuple_dim(), doing_cardinality);
+  const isl::set flat = checked(isl::manage(isl_set_flatten(set.copy())), doing_cardinality);
   for (int modulus = 2; dimensions <= most_dimensions && modulus <= largest_modulus; ++modulus) {
     for (unsigned d = 0; d < dimensions; ++d) {
       isl_pw_qpolynomial *total = count_symbolically(residue_class(flat, d, modulus, 0));
@@ -260,26 +263,26 @@ std::string Cardinality::text() const {
 
 std::vector<std::string> Cardinality::parameters() const {
   const OperationLimit limit(operation_limit);
-  return parameters_of(
-      checked(isl::manage(isl_pw_qpolynomial_get_domain_space(polynomial_.get())), doing));
+  return parameters_of(checked(isl::manage(isl_pw_qpolynomial_get_domain_space(polynomial_.get())),
+                               doing_cardinality));
 }
 
 std::string Cardinality::at(const std::map<std::string, std::int64_t> &values) const {
   const OperationLimit limit(operation_limit);
-  const isl::space space =
-      checked(isl::manage(isl_pw_qpolynomial_get_domain_space(polynomial_.get())), doing);
+  const isl::space space = checked(
+      isl::manage(isl_pw_qpolynomial_get_domain_space(polynomial_.get())), doing_cardinality);
   std::vector<std::string> names;
   for (const auto &[name, value] : values) {
     names.push_back(name);
   }
   const std::vector<std::string> known = parameters();
-  require_parameters(names, known, doing);
+  require_parameters(names, known, doing_cardinality);
   isl_point *point = isl_point_zero(space.copy());
   for (unsigned p = 0; p < known.size(); ++p) {
     const auto found = values.find(known[p]);
     if (found == values.end()) {
       isl_point_free(point);
-      throw Error(ErrorKind::Set, std::string(doing) + ": " + known[p] +
+      throw Error(ErrorKind::Set, std::string(doing_cardinality) + ": " + known[p] +
                                       " has no value; there are " + joined(known));
     }
     point = isl_point_set_coordinate_val(point, isl_dim_param, static_cast<int>(p),
@@ -287,17 +290,18 @@ std::string Cardinality::at(const std::map<std::string, std::int64_t> &values) c
   }
   const isl::val value = checked(
       isl::manage(isl_pw_qpolynomial_eval(isl_pw_qpolynomial_copy(polynomial_.get()), point)),
-      doing);
+      doing_cardinality);
   return text_of(isl_val_to_str(value.get()));
 }
 
 std::optional<Cardinality> cardinality_of(const IntegerSet &set) {
   const OperationLimit limit(operation_limit);
-  require_points(set, doing);
+  require_points(set, doing_cardinality);
   isl_pw_qpolynomial *total = nullptr;
   for (const isl::set &part : sets_of(set.points())) {
-    if (!checked(isl::manage(isl_set_is_bounded(part.get())), doing)) {
-      throw Error(ErrorKind::Set, std::string(doing) + ": " + shape_of(part.space()).text() +
+    if (!checked(isl::manage(isl_set_is_bounded(part.get())), doing_cardinality)) {
+      throw Error(ErrorKind::Set, std::string(doing_cardinality) + ": " +
+                                      shape_of(part.space()).text() +
                                       " has infinitely many points: " + braced_text(part));
     }
     isl_pw_qpolynomial *count = count_symbolically(part);
@@ -309,7 +313,7 @@ std::optional<Cardinality> cardinality_of(const IntegerSet &set) {
     total = total == nullptr ? count : isl_pw_qpolynomial_add(total, count);
   }
   if (total == nullptr) {
-    const isl::space space = checked(set.points().space(), doing);
+    const isl::space space = checked(set.points().space(), doing_cardinality);
     total = isl_pw_qpolynomial_zero(
         isl_space_add_dims(isl_space_from_domain(isl_space_params(space.copy())), isl_dim_out, 1));
   }

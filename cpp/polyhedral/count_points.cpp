@@ -19,7 +19,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "counting points";
+constexpr const char *doing_count_points = "counting points";
 constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// sum of coefficients[v] * variable v + constant, >= 0.
@@ -229,7 +229,8 @@ private:
 struct TooLarge {};
 
 std::int64_t number(isl_val *value) {
-  const std::optional<std::int64_t> known = small_integer(checked(isl::manage(value), doing));
+  const std::optional<std::int64_t> known =
+      small_integer(checked(isl::manage(value), doing_count_points));
   if (!known || *known >= far || *known <= -far) {
     throw TooLarge();
   }
@@ -238,7 +239,7 @@ std::int64_t number(isl_val *value) {
 
 unsigned size_of(isl_size size) {
   if (size < 0) {
-    throw_isl_error(doing);
+    throw_isl_error(doing_count_points);
   }
   return static_cast<unsigned>(size);
 }
@@ -338,13 +339,13 @@ isl::set at_parameters(const isl::set &set, const std::map<std::string, std::int
                               isl_dim_param, at, 1));
     }
   }
-  return checked(fixed, doing);
+  return checked(fixed, doing_count_points);
 }
 
 std::optional<std::int64_t> count_points(const isl::set &set, std::int64_t steps) {
   const isl::set simple = checked(
       isl::manage(isl_set_compute_divs(isl_set_make_disjoint(isl_set_coalesce(set.copy())))),
-      doing);
+      doing_count_points);
   if (size_of(isl_set_dim(simple.get(), isl_dim_param)) > 0) {
     return std::nullopt;
   }

@@ -10,7 +10,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "cardinality";
+constexpr const char *doing_polynomial = "cardinality";
 
 isl::val integer(std::int64_t value) {
   return isl::manage(isl_val_int_from_si(isl_context().get(), value));
@@ -21,7 +21,7 @@ isl::val binomial(unsigned n, unsigned k) {
   for (unsigned i = 1; i <= k; ++i) {
     result = result.mul(integer(n - k + i)).div(integer(i));
   }
-  return checked(result, doing);
+  return checked(result, doing_polynomial);
 }
 
 /// A term without its factors of so many parameters from the first on, on a space that has these
@@ -64,7 +64,7 @@ struct Polynomial::Term {
 Polynomial::Polynomial(isl_qpolynomial *taken)
     : polynomial_(taken, [](isl_qpolynomial *p) { isl_qpolynomial_free(p); }) {
   if (taken == nullptr || isl_work_is_spent) {
-    throw_isl_error(doing);
+    throw_isl_error(doing_polynomial);
   }
 }
 
@@ -105,9 +105,10 @@ std::vector<Polynomial::Term> Polynomial::terms(unsigned position) const {
     unsigned position;
     std::vector<std::pair<isl_qpolynomial *, unsigned>> found;
   };
-  Search search{checked(isl::manage(isl_qpolynomial_get_domain_space(polynomial_.get())), doing),
-                position,
-                {}};
+  Search search{
+      checked(isl::manage(isl_qpolynomial_get_domain_space(polynomial_.get())), doing_polynomial),
+      position,
+      {}};
   const isl_stat status = isl_qpolynomial_foreach_term(
       polynomial_.get(),
       [](isl_term *term, void *user) {
@@ -128,7 +129,7 @@ std::vector<Polynomial::Term> Polynomial::terms(unsigned position) const {
     }
   }
   if (status != isl_stat_ok || all.size() != search.found.size()) {
-    throw_isl_error(doing);
+    throw_isl_error(doing_polynomial);
   }
   return all;
 }
@@ -155,7 +156,7 @@ bool Polynomial::divides(unsigned position) const {
       },
       &search);
   if (status != isl_stat_ok) {
-    throw_isl_error(doing);
+    throw_isl_error(doing_polynomial);
   }
   return search.found;
 }
@@ -170,7 +171,7 @@ Polynomial Polynomial::without(unsigned first, unsigned count) const {
   const isl::space space =
       checked(isl::manage(isl_space_drop_dims(isl_qpolynomial_get_domain_space(polynomial_.get()),
                                               isl_dim_param, first, count)),
-              doing);
+              doing_polynomial);
   Sum sum{space, first, count, isl_qpolynomial_zero_on_domain(space.copy())};
   const isl_stat status = isl_qpolynomial_foreach_term(
       polynomial_.get(),
@@ -184,7 +185,7 @@ Polynomial Polynomial::without(unsigned first, unsigned count) const {
       &sum);
   if (status != isl_stat_ok) {
     isl_qpolynomial_free(sum.total);
-    throw_isl_error(doing);
+    throw_isl_error(doing_polynomial);
   }
   return Polynomial(sum.total);
 }
@@ -194,7 +195,8 @@ Polynomial Polynomial::without(unsigned first, unsigned count) const {
 std::vector<Polynomial> Polynomial::sums_of_powers(const Polynomial &n, unsigned largest) {
   std::vector<Polynomial> sums;
   const Polynomial next =
-      n + one(checked(isl::manage(isl_qpolynomial_get_domain_space(n.polynomial_.get())), doing));
+      n + one(checked(isl::manage(isl_qpolynomial_get_domain_space(n.polynomial_.get())),
+                      doing_polynomial));
   for (unsigned e = 0; e <= largest; ++e) {
     Polynomial rest = next.power(e + 1);
     for (unsigned lower = 0; lower < e; ++lower) {
@@ -221,7 +223,7 @@ Polynomial Polynomial::sum(unsigned position, const Polynomial &lower, const isl
       const Polynomial rest =
           term.value * lower.power(term.exponent - of_k) * binomial(term.exponent, of_k);
       total = total + rest * sums[of_k] * scale;
-      scale = checked(scale.mul(step), doing);
+      scale = checked(scale.mul(step), doing_polynomial);
     }
   }
   return total;

@@ -16,13 +16,13 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the context of a statement";
+constexpr const char *doing_relevant_context = "the context of a statement";
 constexpr isl_size few_parameters = 16;
 
 std::string text_of(const isl::val &value) {
-  char *text = isl_val_to_str(checked(value, doing).get());
+  char *text = isl_val_to_str(checked(value, doing_relevant_context).get());
   if (text == nullptr) {
-    throw_isl_error(doing);
+    throw_isl_error(doing_relevant_context);
   }
   std::string result = text;
   std::free(text);
@@ -43,7 +43,7 @@ ConstraintNames names_of(isl_constraint *constraint) {
   for (isl_size p = 0; p < count; ++p) {
     const isl::val factor = isl::manage(
         isl_constraint_get_coefficient_val(constraint, isl_dim_param, static_cast<int>(p)));
-    if (isl_val_is_zero(checked(factor, doing).get()) == isl_bool_false) {
+    if (isl_val_is_zero(checked(factor, doing_relevant_context).get()) == isl_bool_false) {
       const char *name =
           isl_constraint_get_dim_name(constraint, isl_dim_param, static_cast<unsigned>(p));
       factors[name] = text_of(factor);
@@ -76,7 +76,7 @@ std::vector<ConstraintNames> constraints_of(const isl::basic_set &set) {
   std::vector<ConstraintNames> names;
   names.reserve(all.size());
   for (const isl::constraint &constraint : all) {
-    names.push_back(names_of(checked(constraint, doing).get()));
+    names.push_back(names_of(checked(constraint, doing_relevant_context).get()));
   }
   return names;
 }
@@ -98,7 +98,7 @@ isl::set without(const isl::set &set, const std::function<bool(const std::string
       --end;
     }
   }
-  return checked(isl::manage(left), doing);
+  return checked(isl::manage(left), doing_relevant_context);
 }
 
 } // namespace
@@ -111,7 +111,7 @@ RelevantContext::RelevantContext(const isl::set &context) : context_(context) {
   isl_basic_set_list *list = isl_set_get_basic_set_list(context.get());
   const isl::basic_set only = isl::manage(isl_basic_set_list_get_at(list, 0));
   isl_basic_set_list_free(list);
-  if (isl_basic_set_dim(checked(only, doing).get(), isl_dim_div) != 0) {
+  if (isl_basic_set_dim(checked(only, doing_relevant_context).get(), isl_dim_div) != 0) {
     return; // what a division ties is not looked into
   }
   for (isl_size p = 0; p < count; ++p) {
@@ -145,10 +145,12 @@ void RelevantContext::mentioned_in(const isl::basic_set &part, std::set<std::str
 
 std::set<std::string> RelevantContext::mentioned_in(const isl::set &set) const {
   std::set<std::string> names;
-  const isl::basic_set_list parts = checked(set.basic_set_list(), doing);
+  const isl::basic_set_list parts = checked(set.basic_set_list(), doing_relevant_context);
   const isl_size count = isl_basic_set_list_n_basic_set(parts.get());
   for (isl_size p = 0; p < count; ++p) {
-    mentioned_in(checked(isl::manage(isl_basic_set_list_get_at(parts.get(), p)), doing), names);
+    mentioned_in(
+        checked(isl::manage(isl_basic_set_list_get_at(parts.get(), p)), doing_relevant_context),
+        names);
   }
   return names;
 }
@@ -162,7 +164,7 @@ isl::map RelevantContext::without_known(const isl::map &points) const {
   // Every constraint on the others is one of the context's.
   const isl::set left =
       without(wrapped, [&](const std::string &name) { return !mentioned.contains(name); });
-  return checked(left.unwrap(), doing);
+  return checked(left.unwrap(), doing_relevant_context);
 }
 
 isl::set RelevantContext::of(const std::vector<isl::set> &sets) const {

@@ -11,14 +11,14 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "looking at a space";
+constexpr const char *doing_tuple_shape = "looking at a space";
 
 TupleShape shape_of_tuple(const isl::space &space) {
   TupleShape shape;
   if (isl_space_has_tuple_name(space.get(), isl_dim_set) == isl_bool_true) {
     shape.name = isl_space_get_tuple_name(space.get(), isl_dim_set);
   }
-  if (checked(space.is_wrapping(), doing)) {
+  if (checked(space.is_wrapping(), doing_tuple_shape)) {
     const TupleShape pair = shape_of(space.unwrap());
     shape.nested = pair.nested;
     shape.dimensions = pair.dimensions;
@@ -73,7 +73,7 @@ std::string TupleShape::without_dimension_names() const {
 }
 
 TupleShape shape_of(const isl::space &space) {
-  checked(space, doing);
+  checked(space, doing_tuple_shape);
   if (isl_space_is_set(space.get()) == isl_bool_true) {
     return shape_of_tuple(space);
   }
@@ -81,8 +81,8 @@ TupleShape shape_of(const isl::space &space) {
     return {};
   }
   TupleShape shape;
-  shape.nested = {shape_of_tuple(checked(space.domain(), doing)),
-                  shape_of_tuple(checked(space.range(), doing))};
+  shape.nested = {shape_of_tuple(checked(space.domain(), doing_tuple_shape)),
+                  shape_of_tuple(checked(space.range(), doing_tuple_shape))};
   for (const TupleShape &part : shape.nested) {
     shape.dimensions.insert(shape.dimensions.end(), part.dimensions.begin(), part.dimensions.end());
   }

@@ -16,7 +16,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "isl's scheduler";
+constexpr const char *doing_bands = "isl's scheduler";
 
 /// An option of isl's scheduler while this lives.
 class Choice {
@@ -42,7 +42,7 @@ isl::union_map together(const std::vector<FlowGraph::Edge> &edges,
       all = all.unite(isl::union_map(edge.relation));
     }
   }
-  return checked(all, doing);
+  return checked(all, doing_bands);
 }
 
 /// Inputs that two computations read bring these together only where no values do: else what is
@@ -71,7 +71,8 @@ std::vector<FlowGraph::Edge> reuse_apart_from_flow(const FlowGraph &graph) {
 /// at most 2000, since an array is declared so) decide nothing here, and isl's search for whole
 /// coefficients may take hours over them.
 isl::union_map without_bounds_of_parameters(isl::union_map relations, const isl::set &known) {
-  return checked(isl::manage(isl_union_map_gist_params(relations.release(), known.copy())), doing);
+  return checked(isl::manage(isl_union_map_gist_params(relations.release(), known.copy())),
+                 doing_bands);
 }
 
 isl::schedule compute(const FlowGraph &graph, const std::set<std::string> &among) {
@@ -81,8 +82,9 @@ isl::schedule compute(const FlowGraph &graph, const std::set<std::string> &among
       domain = domain.unite(isl::union_set(node.domain));
     }
   }
-  const isl::set known = checked(isl::manage(isl_union_set_params(domain.copy())), doing);
-  domain = checked(isl::manage(isl_union_set_gist_params(domain.release(), known.copy())), doing);
+  const isl::set known = checked(isl::manage(isl_union_set_params(domain.copy())), doing_bands);
+  domain =
+      checked(isl::manage(isl_union_set_gist_params(domain.release(), known.copy())), doing_bands);
   const auto between = [&](const std::vector<FlowGraph::Edge> &edges) {
     return without_bounds_of_parameters(together(edges, among), known);
   };
@@ -114,7 +116,7 @@ Band band_at(const isl::schedule_node &node, const FlowGraph &graph) {
   const isl::multi_union_pw_aff times =
       isl::manage(isl_schedule_node_band_get_partial_schedule(node.get()));
   for (const FlowGraph::Node &computation : graph.nodes) {
-    if (checked(domain.intersect(isl::union_set(computation.domain)).is_empty(), doing)) {
+    if (checked(domain.intersect(isl::union_set(computation.domain)).is_empty(), doing_bands)) {
       continue;
     }
     band.computations.push_back(computation.name);
@@ -123,8 +125,8 @@ Band band_at(const isl::schedule_node &node, const FlowGraph &graph) {
         isl_space_from_domain(computation.domain.space().release()), isl_dim_out, 1));
     for (isl_size m = 0; m < members; ++m) {
       isl_union_pw_aff *all = isl_multi_union_pw_aff_get_at(times.get(), m);
-      loops.push_back(
-          checked(isl::manage(isl_union_pw_aff_extract_pw_aff(all, functions.copy())), doing));
+      loops.push_back(checked(isl::manage(isl_union_pw_aff_extract_pw_aff(all, functions.copy())),
+                              doing_bands));
       isl_union_pw_aff_free(all);
     }
   }
@@ -156,9 +158,9 @@ std::optional<std::vector<Band>> find_bands(const FlowGraph &graph,
       isl_ctx_reset_error(isl_context().get());
       return std::nullopt; // there is no order, as where any earlier element may be read
     }
-    schedule = checked(schedule, doing);
+    schedule = checked(schedule, doing_bands);
     std::vector<Band> bands;
-    collect(checked(isl::manage(isl_schedule_get_root(schedule.get())), doing), graph, bands);
+    collect(checked(isl::manage(isl_schedule_get_root(schedule.get())), doing_bands), graph, bands);
     return bands;
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Limit) {

@@ -15,7 +15,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the elements along a loop";
+constexpr const char *doing_element_steps = "the elements along a loop";
 
 /// x -> x with one iterator moved by one.
 isl::map next(const isl::set &domain, size_t iterator) {
@@ -23,7 +23,7 @@ isl::map next(const isl::set &domain, size_t iterator) {
   isl_aff *one = isl_multi_aff_get_aff(moved, static_cast<int>(iterator));
   one = isl_aff_add_constant_si(one, 1);
   moved = isl_multi_aff_set_aff(moved, static_cast<int>(iterator), one);
-  return checked(isl::manage(isl_map_from_multi_aff(moved)), doing);
+  return checked(isl::manage(isl_map_from_multi_aff(moved)), doing_element_steps);
 }
 
 /// The distance along one dimension, if it is the same everywhere.
@@ -44,10 +44,10 @@ std::vector<std::optional<std::int64_t>> distances(const isl::map &elements, con
   const isl::map pairs =
       elements.reverse().apply_range(next(domain, iterator)).apply_range(elements);
   std::vector<std::optional<std::int64_t>> moved;
-  if (checked(pairs.is_empty(), doing)) {
+  if (checked(pairs.is_empty(), doing_element_steps)) {
     return moved;
   }
-  const isl::set deltas = checked(isl::manage(isl_map_deltas(pairs.copy())), doing);
+  const isl::set deltas = checked(isl::manage(isl_map_deltas(pairs.copy())), doing_element_steps);
   const auto dimensions = static_cast<int>(isl_set_dim(deltas.get(), isl_dim_set));
   for (int d = 0; d < dimensions; ++d) {
     moved.push_back(distance(deltas, d));

@@ -14,13 +14,13 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "the dependences of a schedule";
+constexpr const char *doing_flow_graph = "the dependences of a schedule";
 
 isl::map between(const isl::map &relation, const std::string &source, const std::string &sink) {
   isl_map *named =
       isl_map_set_tuple_id(relation.copy(), isl_dim_in, isl::id(isl_context(), source).release());
   named = isl_map_set_tuple_id(named, isl_dim_out, isl::id(isl_context(), sink).release());
-  return checked(isl::manage(named), doing);
+  return checked(isl::manage(named), doing_flow_graph);
 }
 
 /// The statements of the computations that are asked about.
@@ -69,7 +69,7 @@ void add_updates(const Statements &statements, FlowGraph &graph) {
                                .intersect(isl::map::lex_lt(statement->domain.space()))
                                .intersect_domain(statement->domain)
                                .intersect_range(statement->domain);
-    if (checked(pairs.is_empty(), doing)) {
+    if (checked(pairs.is_empty(), doing_flow_graph)) {
       continue;
     }
     (statement->ordered ? graph.flow : graph.updates)
@@ -103,7 +103,7 @@ void add_reuse(const Program &program, const Statements &statements, FlowGraph &
           continue;
         }
         const isl::map pairs = all[a].relation.apply_range(all[b].relation.reverse());
-        if (!checked(pairs.is_empty(), doing)) {
+        if (!checked(pairs.is_empty(), doing_flow_graph)) {
           graph.reuse.push_back({all[a].computation, all[b].computation,
                                  between(pairs, all[a].computation, all[b].computation)});
         }
@@ -235,7 +235,7 @@ FlowGraph flow_graph(const Program &program, const std::set<std::string> &comput
       graph.nodes.push_back({name, domain});
     } else {
       isl::set &whole = graph.nodes[position->second].domain;
-      whole = checked(whole.unite(domain), doing);
+      whole = checked(whole.unite(domain), doing_flow_graph);
     }
   }
   add_flow(program, statements, graph);

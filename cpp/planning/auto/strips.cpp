@@ -17,7 +17,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "stages in strips";
+constexpr const char *doing_strips = "stages in strips";
 
 /// The stages that lead to one result.
 struct Pipeline {
@@ -71,8 +71,8 @@ std::optional<Range> range_along(const FlowGraph::Edge &edge, size_t dimension) 
   keep_one(isl_dim_out);
   relation = isl_map_reset_tuple_id(isl_map_reset_tuple_id(relation, isl_dim_in), isl_dim_out);
   // reader - read
-  const isl::set distances = checked(isl::manage(isl_map_deltas(relation)), doing);
-  if (checked(distances.is_empty(), doing)) {
+  const isl::set distances = checked(isl::manage(isl_map_deltas(relation)), doing_strips);
+  if (checked(distances.is_empty(), doing_strips)) {
     return Range{};
   }
   const auto low = integer(isl_set_dim_min_val(distances.copy(), 0));

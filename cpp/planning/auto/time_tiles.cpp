@@ -16,7 +16,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "tiles in time";
+constexpr const char *doing_time_tiles = "tiles in time";
 /// Iterations of a tile: of the outermost loop, few of which save most of what goes through memory
 /// and leave tiles for all threads, of the next one, and of a third one, of which many make long
 /// runs.
@@ -144,7 +144,7 @@ isl::map at_once(const FlowGraph::Edge &edge, const Band &band, size_t levels) {
     pairs = pairs.intersect(isl::manage(isl_pw_aff_eq_map(band.loops.at(edge.source)[level].copy(),
                                                           band.loops.at(edge.sink)[level].copy())));
   }
-  return checked(pairs, doing);
+  return checked(pairs, doing_time_tiles);
 }
 
 /// How many loops of a band are tiled: the innermost one stays whole where there are others.
@@ -193,7 +193,7 @@ private:
           const bool is_open =
               std::find(waiting.begin(), waiting.end(), edge.source) != waiting.end();
           return edge.sink == name && edge.source != name && is_open &&
-                 !checked(at_once(edge, band_, shared_levels()).is_empty(), doing);
+                 !checked(at_once(edge, band_, shared_levels()).is_empty(), doing_time_tiles);
         });
       });
       const auto next = ready == waiting.end() ? waiting.begin() : ready;
@@ -425,7 +425,7 @@ private:
     }
     return std::none_of(graph_.flow.begin(), graph_.flow.end(), [&](const auto &edge) {
       return edge.source == member.name && edge.sink == member.name &&
-             !checked(at_once(edge, band_, shared_levels()).is_empty(), doing);
+             !checked(at_once(edge, band_, shared_levels()).is_empty(), doing_time_tiles);
     });
   }
 
@@ -445,7 +445,7 @@ private:
                 std::to_string(size.of(d));
     }
     const isl::map tile(isl_context(), "{ [" + first + "] -> [" + last + "] : " + bounds + " }");
-    return checked(tile.apply_range(loops.reverse()), doing);
+    return checked(tile.apply_range(loops.reverse()), doing_time_tiles);
   }
 
   /// Of the band's own values that one tile reads: those of as many steps as are kept, and of rows

@@ -22,7 +22,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "kernels for a GPU";
+constexpr const char *doing_gpu_nests = "kernels for a GPU";
 /// What isl's scheduler may take for a whole program, and what asking whether its order is legal.
 constexpr std::uint64_t order_operation_limit = 20'000'000;
 constexpr std::uint64_t whole_operation_limit = 200'000'000;
@@ -266,7 +266,7 @@ private:
       all = all.unite(times(name, values, 1, depth));
     }
     prefix_ = shown.empty() ? 0 : 1;
-    char *text = isl_union_map_to_str(checked(all, doing).get());
+    char *text = isl_union_map_to_str(checked(all, doing_gpu_nests).get());
     const std::string written = text;
     free(text);
     return {"", "set_schedule", {written}, {}};
@@ -289,7 +289,7 @@ private:
     for (size_t d = values.size(); d < depth; ++d) {
       add(number(space, 0));
     }
-    return isl::union_map(checked(map, doing));
+    return isl::union_map(checked(map, doing_gpu_nests));
   }
 
   /// Gives the loops of a kernel to blocks and threads, fewer of them where all are refused.

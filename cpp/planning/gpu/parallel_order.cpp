@@ -18,7 +18,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing = "isl's scheduler";
+constexpr const char *doing_parallel_order = "isl's scheduler";
 
 /// An option of isl's scheduler while this lives.
 class Choice {
@@ -59,7 +59,7 @@ public:
     }
     return checked(isl::manage(isl_map_set_tuple_id(relation.release(), isl_dim_out,
                                                     isl::id(isl_context(), name).release())),
-                   doing);
+                   doing_parallel_order);
   }
 
 private:
@@ -94,7 +94,7 @@ Constraints constraints_of(const Program &program, const FlowGraph &graph) {
     }
     const isl::map pairs =
         overwritten.apply_domain(instances.of(*each.first)).apply_range(instances.of(*each.second));
-    all.validity = all.validity.unite(isl::union_map(checked(pairs, doing)));
+    all.validity = all.validity.unite(isl::union_map(checked(pairs, doing_parallel_order)));
   }
   all.coincidence = all.validity;
   for (const FlowGraph::Edge &edge : graph.updates) {
@@ -106,11 +106,13 @@ Constraints constraints_of(const Program &program, const FlowGraph &graph) {
 /// Bounds of parameters decide nothing here, and isl's search for whole coefficients may take hours
 /// over them.
 void forget_bounds_of_parameters(Constraints &all) {
-  const isl::set known = checked(isl::manage(isl_union_set_params(all.domain.copy())), doing);
-  all.domain =
-      checked(isl::manage(isl_union_set_gist_params(all.domain.release(), known.copy())), doing);
+  const isl::set known =
+      checked(isl::manage(isl_union_set_params(all.domain.copy())), doing_parallel_order);
+  all.domain = checked(isl::manage(isl_union_set_gist_params(all.domain.release(), known.copy())),
+                       doing_parallel_order);
   for (isl::union_map *each : {&all.validity, &all.coincidence, &all.proximity}) {
-    *each = checked(isl::manage(isl_union_map_gist_params(each->release(), known.copy())), doing);
+    *each = checked(isl::manage(isl_union_map_gist_params(each->release(), known.copy())),
+                    doing_parallel_order);
   }
 }
 
@@ -168,7 +170,8 @@ private:
     const isl::union_set domain = isl::manage(isl_schedule_node_get_domain(node.get()));
     std::vector<const FlowGraph::Node *> members;
     for (const FlowGraph::Node &each : graph_.nodes) {
-      if (!checked(domain.intersect(isl::union_set(each.domain)).is_empty(), doing)) {
+      if (!checked(domain.intersect(isl::union_set(each.domain)).is_empty(),
+                   doing_parallel_order)) {
         members.push_back(&each);
       }
     }
@@ -185,7 +188,8 @@ private:
       for (size_t m = 0; m < found.coincident.size(); ++m) {
         isl_union_pw_aff *all = isl_multi_union_pw_aff_get_at(times.get(), static_cast<int>(m));
         order_[each->name].push_back(
-            {checked(isl::manage(isl_union_pw_aff_extract_pw_aff(all, functions.copy())), doing),
+            {checked(isl::manage(isl_union_pw_aff_extract_pw_aff(all, functions.copy())),
+                     doing_parallel_order),
              false, found.coincident[m], bands_ + static_cast<int>(std::min(m, found.around))});
         isl_union_pw_aff_free(all);
       }
@@ -219,7 +223,7 @@ private:
     for (; found.around < loops; ++found.around) {
       bool any = false;
       for (size_t m = found.around; m < loops; ++m) {
-        found.coincident[m] = checked(left.is_subset(in_step(m)), doing);
+        found.coincident[m] = checked(left.is_subset(in_step(m)), doing_parallel_order);
         any = any || found.coincident[m];
       }
       if (any) {
@@ -257,13 +261,13 @@ std::optional<ParallelOrder> parallel_order(const Program &program, std::uint64_
       isl_ctx_reset_error(isl_context().get());
       return std::nullopt; // there is no order by loops, as where any earlier element may be read
     }
-    schedule = checked(schedule, doing);
+    schedule = checked(schedule, doing_parallel_order);
     ParallelOrder order;
     for (const FlowGraph::Node &node : graph.nodes) {
       order[node.name] = {};
     }
     TreeReader(graph, constraints.coincidence, order)
-        .read(checked(isl::manage(isl_schedule_get_root(schedule.get())), doing));
+        .read(checked(isl::manage(isl_schedule_get_root(schedule.get())), doing_parallel_order));
     return order;
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Limit) {

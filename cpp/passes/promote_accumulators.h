@@ -20,6 +20,8 @@ namespace tilewright {
 ///     acc = 0
 ///     for k in ...: acc = acc + v
 ///     C[i] = C[i] + reduce(add, acc)
+/// Stores one after the other, as of a loop that was written out, are as the body of a loop that
+/// runs once: what several of them store is a local.
 StmtPtr promote_accumulators(const StmtPtr &body);
 
 } // namespace tilewright

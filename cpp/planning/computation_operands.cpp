@@ -1,6 +1,5 @@
 // The operands of a reduction: elements, and values of elements, and which of them are worth a
 // copy.
-#include "algorithm/affine.h"
 #include "algorithm/element_values.h"
 #include "planning/computation_shape.h"
 
@@ -37,7 +36,7 @@ void Shape::find_operands(const Computation &computation, const ExprPtr &terms) 
     access.array = value.read->producer->name;
     access.bytes = value.value->type.bytes();
     for (const ExprPtr &subscript : value.read->operands) {
-      access.subscripts.push_back(to_affine(subscript, {computation.name, space_.iterators}));
+      access.subscripts.push_back(affine(subscript, computation.name));
     }
     operands_.push_back({std::move(access), true, false, operands_.size()});
     arrays.push_back(std::move(read));

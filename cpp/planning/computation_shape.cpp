@@ -130,7 +130,24 @@ bool hangs_together(const isl::set &domain, size_t iterator) {
 } // namespace
 
 Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed)
-    : fixed_(std::move(fixed)), space_(instance_space(computation)) {
+    : Shape(computation, std::move(fixed), {}) {}
+
+Shape Shape::from_begin(const Computation &computation, std::map<std::string, std::int64_t> fixed) {
+  const ExprPtr reduction = scheduled_reduction(computation);
+  const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
+  const bool is_sum = terms != nullptr && !terms->predicate && terms->op != Op::ReduceFold &&
+                      terms->op != Op::ReduceArgMin && terms->op != Op::ReduceArgMax;
+  return Shape(computation, std::move(fixed),
+               is_sum ? find_slants(instance_space(computation)) : std::vector<Slant>());
+}
+
+Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed,
+             std::vector<Slant> slants)
+    : fixed_(std::move(fixed)), space_(instance_space(computation)), slants_(std::move(slants)) {
+  if (!slants_.empty()) {
+    from_begin_ = tilewright::from_begin(space_, slants_);
+    space_.domain = space_.domain.preimage(from_begin_);
+  }
   largest_bytes_ = computation.type.bytes();
   simple_ = !space_.iterators.empty();
   for (const Piece &piece : computation.pieces) {
@@ -434,8 +451,21 @@ void Shape::collect_choice(const ExprPtr &choice, const std::string &own) {
       collect_values(part, own, true);
     } else if (part->kind == ExprKind::Iterator) {
       tested_.insert(part->name);
+      for (const Slant &slant : slants_) {
+        if (space_.iterators[slant.iterator] == part->name) {
+          for (const auto &[iterator, factor] : slant.along) {
+            tested_.insert(space_.iterators[iterator]);
+          }
+        }
+      }
     }
   });
+}
+
+/// Of the iterators as loops have them.
+std::optional<isl::pw_aff> Shape::affine(const ExprPtr &index, const std::string &own) const {
+  const auto declared = to_affine(index, {own, space_.iterators});
+  return declared && !slants_.empty() ? std::optional(declared->pullback(from_begin_)) : declared;
 }
 
 /// Types count where values are computed, not in subscripts.
@@ -468,7 +498,7 @@ void Shape::collect_values(const ExprPtr &node, const std::string &own, bool con
     access.extents.push_back(d < extents.size() ? length(extents[d]) : std::nullopt);
   }
   for (const ExprPtr &index : node->operands) {
-    access.subscripts.push_back(to_affine(index, {own, space_.iterators}));
+    access.subscripts.push_back(affine(index, own));
   }
   simple_ = simple_ && access.is_affine();
   reads_.push_back(std::move(access));
@@ -487,9 +517,16 @@ isl::set Shape::fixed_domain() const {
   return isl::manage(domain);
 }
 
+isl::set Shape::range_of(size_t iterator) const {
+  return isl::manage(project_onto(fixed_domain(), iterator, space_.iterators.size()));
+}
+
+std::optional<std::int64_t> Shape::begin(size_t iterator) const {
+  return whole_number(isl_set_dim_min_val(range_of(iterator).release(), 0));
+}
+
 std::optional<std::int64_t> Shape::constant_extent(size_t iterator) const {
-  const isl::set values =
-      isl::manage(project_onto(fixed_domain(), iterator, space_.iterators.size()));
+  const isl::set values = range_of(iterator);
   const auto low = whole_number(isl_set_dim_min_val(values.copy(), 0));
   const auto high = whole_number(isl_set_dim_max_val(values.copy(), 0));
   return low && high ? std::optional((*high - *low) / space_.strides[iterator].step + 1)

@@ -7,6 +7,7 @@
 #include "mapping/mapping.h"
 #include "mapping/program.h"
 #include "planning/access_steps.h"
+#include "planning/slants.h"
 
 #include <cstdint>
 #include <map>
@@ -27,6 +28,11 @@ class Shape {
 public:
   /// `fixed`: parameters of which the values are known.
   explicit Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed = {});
+  /// The same where terms are counted from where their range begins (slants), if it moves along
+  /// with the results. Loops are so once they have been skewed.
+  static Shape from_begin(const Computation &computation,
+                          std::map<std::string, std::int64_t> fixed);
+  const std::vector<Slant> &slants() const { return slants_; }
 
   /// Is it made of affine reads and arithmetic that vectors have?
   bool simple() const { return simple_; }
@@ -44,8 +50,10 @@ public:
   std::int64_t read_lanes() const;
   /// The number of iterations where it is a constant.
   std::optional<std::int64_t> extent(size_t iterator) const { return extents_[iterator]; }
-  /// The same inside of the loops over all other iterators: 64 for q, 1 for b where terms q are
-  /// from 64 * b to 64 * b + 64.
+  /// The first value, where it is a constant.
+  std::optional<std::int64_t> begin(size_t iterator) const;
+  /// The number of iterations inside of the loops over all other iterators: 64 for q, 1 for b where
+  /// terms q are from 64 * b to 64 * b + 64.
   std::optional<std::int64_t> inner_extent(size_t iterator) const;
   /// Has it one iteration, such as that over the only column of an array? Then it is no loop.
   bool is_single(size_t iterator) const { return extents_[iterator] == 1; }
@@ -142,6 +150,9 @@ public:
   std::int64_t shared_bytes(size_t row, size_t column, size_t term, std::int64_t lanes) const;
 
 private:
+  Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed,
+        std::vector<Slant> slants);
+  std::optional<isl::pw_aff> affine(const ExprPtr &index, const std::string &own) const;
   /// What the terms are made of: elements, and values of elements (algorithm/element_values.h),
   /// which are counted as one operand each, whatever else they are computed from.
   struct Operand {
@@ -165,6 +176,7 @@ private:
   void leave_out(const ExprPtr &read, const ExprPtr &value);
   void collect_choice(const ExprPtr &choice, const std::string &own);
   isl::set fixed_domain() const;
+  isl::set range_of(size_t iterator) const;
   std::optional<std::int64_t> constant_extent(size_t iterator) const;
   size_t innermost(size_t first, size_t end) const;
 
@@ -173,6 +185,8 @@ private:
 
   std::map<std::string, std::int64_t> fixed_;
   InstanceSpace space_;
+  std::vector<Slant> slants_;
+  isl::multi_aff from_begin_; ///< to the iterators as they are declared; null without slants
   std::vector<Access> reads_;
   std::vector<std::int64_t> periods_; ///< of all iterators, or empty
   std::vector<Operand> operands_;     ///< of a reduction

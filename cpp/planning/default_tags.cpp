@@ -134,7 +134,8 @@ public:
       if (is_asked && is_apart(plain.state(), computation->name) &&
           !is_shown(plain.state(), *computation) && block_node(*computation) == nullptr) {
         const bool recurs = reads_itself(*computation);
-        candidates_.push_back({computation->name, Shape(*computation, plain.state().fixed), recurs,
+        candidates_.push_back({computation->name,
+                               Shape::from_begin(*computation, plain.state().fixed), recurs,
                                recurs ? chains_of(plain, *computation) : std::nullopt});
       }
     }

@@ -102,6 +102,23 @@ void Tagging::vectorize() {
   }
 }
 
+/// Before anything else is said of the loops: terms are counted from where they begin.
+void Tagging::skew() {
+  if (is_skewed_) {
+    return;
+  }
+  is_skewed_ = true;
+  for (const Slant &slant : shape_.slants()) {
+    const std::string loop = shape_.name(slant.iterator);
+    for (const auto &[iterator, factor] : slant.along) {
+      give_to(computation_, "skew", {shape_.name(iterator), loop, -factor});
+    }
+    if (slant.begin != 0) {
+      give_to(computation_, "shift", {loop, -slant.begin});
+    }
+  }
+}
+
 /// Iterators of one iteration stand outside of the innermost loop, which they would keep from
 /// being a vector.
 void Tagging::move_singles_out() {
@@ -434,6 +451,10 @@ void Tagging::tile(const RegisterTile &plan) {
 
 /// A reduction whose results lie side by side along `column`.
 void Tagging::reduce(size_t column, std::int64_t lanes) {
+  // Vectors from the first result on: one border less, and none where both meet.
+  if (const std::int64_t begin = shape_.begin(column).value_or(0); begin != 0) {
+    give("shift", {shape_.name(column), -begin});
+  }
   const auto plan = shape_.states() < 2 ? plan_register_tile(shape_, column, wide_)
                                         : std::nullopt; // too many registers
   if (plan) {

@@ -51,8 +51,10 @@ public:
 
 private:
   void give(const std::string &command, std::vector<Argument> arguments) {
+    skew();
     give_to(computation_, command, std::move(arguments));
   }
+  void skew();
   void give_to(const std::string &computation, const std::string &command,
                std::vector<Argument> arguments) {
     mapping_ = mapping_.with({computation, command, std::move(arguments), {}});
@@ -95,6 +97,7 @@ private:
   bool streams_;
   std::int64_t little_ = 0;
   int around_ = 0;
+  bool is_skewed_ = false;
   std::vector<std::string> blocks_; ///< the outer loops of a tiled reduction
   std::vector<std::string> lanes_;  ///< the partial states of a fold
 };

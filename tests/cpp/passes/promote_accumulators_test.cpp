@@ -149,5 +149,39 @@ TEST(PromoteAccumulators, VectorsThatOverlapStayInMemory) {
   EXPECT_NE(line.printed().find("acc_2 = Y[4 : 8]"), std::string::npos) << line.printed();
 }
 
+TEST(PromoteAccumulators, StoresThatWereWrittenOutAreOneAfterTheOther) {
+  Line line;
+  const auto n = line.n;
+  const auto add_to = [&](const ValuePtr &at, std::int64_t term) {
+    return Line::y(at,
+                   binary_value(Op::Add, load(1, "Y", {Float64, 1}, {at}), Line::x(integer(term))));
+  };
+  const auto next = add(n, integer(1));
+  const auto zero = constant_of(0.0, Float64);
+  const auto after = [&](const std::vector<StmtPtr> &stores) {
+    line.kernel.body = promote_accumulators(block(stores));
+    return line.printed();
+  };
+  // Back ends cannot tell Y[N] from Y[N + 1] where they are the rows of a matrix.
+  EXPECT_EQ(after({Line::y(n, zero), Line::y(next, zero), add_to(n, 0), add_to(next, 0),
+                   add_to(n, 1), add_to(next, 1)}),
+            "acc = Y[N]\n"
+            "acc_2 = Y[N + 1]\n"
+            "acc = 0.0\n"
+            "acc_2 = 0.0\n"
+            "acc = acc + X[0]\n"
+            "acc_2 = acc_2 + X[0]\n"
+            "acc = acc + X[1]\n"
+            "acc_2 = acc_2 + X[1]\n"
+            "Y[N] = acc\n"
+            "Y[N + 1] = acc_2\n");
+  // Y[3] may be Y[N]; what is stored once stays where it is.
+  for (const auto &stores :
+       {std::vector<StmtPtr>{add_to(n, 0), add_to(integer(3), 0), add_to(n, 1)},
+        std::vector<StmtPtr>{add_to(n, 0), add_to(next, 1)}}) {
+    EXPECT_EQ(after(stores).find("acc"), std::string::npos) << line.printed();
+  }
+}
+
 } // namespace
 } // namespace tilewright::test

@@ -37,13 +37,21 @@ struct Wide {
 /// Of one base and type, in the order of the block; nothing is written between them.
 using Wides = llvm::MapVector<std::pair<llvm::Value *, llvm::Type *>, std::vector<Wide>>;
 
+/// As wide as a line, or what shuffles take a part from, such as every other element: they may as
+/// well take it from two vectors, and two that take theirs from the same ones have steps in common.
 bool is_wide(const llvm::LoadInst &load, const llvm::DataLayout &layout,
              const llvm::TargetTransformInfo &target) {
   auto *type = llvm::dyn_cast<llvm::FixedVectorType>(load.getType());
-  return type != nullptr && load.isSimple() &&
-         type->getScalarSizeInBits() >= smallest_element_bits &&
-         layout.getTypeStoreSize(type) == static_cast<std::uint64_t>(cache_line_bytes) &&
-         target.isTypeLegal(type);
+  if (type == nullptr || !load.isSimple() || type->getScalarSizeInBits() < smallest_element_bits) {
+    return false;
+  }
+  const bool is_line =
+      layout.getTypeStoreSize(type) == static_cast<std::uint64_t>(cache_line_bytes) &&
+      target.isTypeLegal(type);
+  return is_line || (type->getNumElements() > 1 && !load.use_empty() &&
+                     std::all_of(load.user_begin(), load.user_end(), [](const llvm::User *user) {
+                       return llvm::isa<llvm::ShuffleVectorInst>(user);
+                     }));
 }
 
 bool may_write(const llvm::Instruction &instruction) {
@@ -65,7 +73,7 @@ public:
     auto *type = llvm::cast<llvm::FixedVectorType>(wides_.front().load->getType());
     element_bytes_ = type->getScalarSizeInBits() / 8;
     lanes_ = static_cast<int>(type->getNumElements());
-    for (std::int64_t offset = lowest; offset < highest; offset += cache_line_bytes) {
+    for (std::int64_t offset = lowest; offset < highest; offset += bytes()) {
       parts_[offset] = nullptr;
     }
     parts_[highest] = nullptr;
@@ -114,12 +122,14 @@ private:
     llvm::SmallVector<int, 16> pick;
     for (int lane = 0; lane < lanes_; ++lane) {
       const std::int64_t at = offset + lane * element_bytes_;
-      const bool is_before = at < before->first + cache_line_bytes;
+      const bool is_before = at < before->first + bytes();
       const std::int64_t within = (at - (is_before ? before : after)->first) / element_bytes_;
       pick.push_back(static_cast<int>(within) + (is_before ? 0 : lanes_));
     }
     return builder.CreateShuffleVector(before->second, after->second, pick);
   }
+
+  std::int64_t bytes() const { return lanes_ * element_bytes_; }
 
   llvm::Value *base_;
   std::vector<Wide> wides_; ///< by offset
@@ -135,7 +145,9 @@ bool share(Wides &&of_bases) {
               [](const Wide &a, const Wide &b) { return a.offset < b.offset; });
     for (size_t first = 0; first < wides.size();) {
       size_t end = first + 1;
-      while (end < wides.size() && wides[end].offset - wides[end - 1].offset <= cache_line_bytes) {
+      const auto bytes =
+          static_cast<std::int64_t>(key.second->getPrimitiveSizeInBits().getFixedValue() / 8);
+      while (end < wides.size() && wides[end].offset - wides[end - 1].offset <= bytes) {
         ++end;
       }
       changed = Run(key.first, wides, first, end).share() || changed;

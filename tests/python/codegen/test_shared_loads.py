@@ -141,3 +141,41 @@ def test_what_is_written_in_between_is_seen() -> None:
     values = np.random.default_rng(1).integers(0, 9, 38).astype(np.float32)
     middle = values[:-6] + values[3:-3] + values[6:]
     np.testing.assert_array_equal(f(values), middle[:16] + middle[3:19] + middle[6:22])
+
+
+def picked(step: int, offsets: list[int], dtype: tw.DType, cpu: str = "native") -> tw.Function:
+    """The sum of weight * x[i, step * j + offset]: of the pixels of an image of channels, or of a smaller one."""
+    x = tw.input("x", [N, M], dtype)
+    terms = [x[i, step * j + offset] * tw.cast(offset + 1, dtype) for offset in offsets]
+    columns = {i: N, j: (0, (M - max(offsets) + step - 1) // step)}
+    y = tw.computation("y", columns, sum(terms[1:], terms[0]))
+    f = tw.function("picked", outputs=[y], cpu=cpu)
+    y.vectorize(j, 64 // dtype.itemsize)
+    return f
+
+
+@pytest.mark.parametrize("at_end", [False, True], ids=["begins", "ends"])
+@pytest.mark.parametrize("dtype", [tw.float64, tw.float32, tw.int32, tw.uint8])
+@pytest.mark.parametrize(
+    ("step", "offsets"), [(2, [0, 1]), (2, [0, 1, 2]), (3, [0, 1, 2]), (4, [1, 3])]
+)
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+def test_elements_of_one_step_come_from_the_same_loads(
+    cpu: str, step: int, offsets: list[int], dtype: tw.DType, at_end: bool
+) -> None:
+    f = picked(step, offsets, dtype, cpu)
+    lanes = 64 // dtype.itemsize
+    for count in (1, lanes, 3 * lanes + 1):
+        x = fenced((3, step * (count - 1) + max(offsets) + 1), dtype, at_end)
+        x[:] = np.random.default_rng(count).integers(0, 9, x.shape)
+        total = sum((o + 1) * x[:, o::step][:, :count].astype(int) for o in offsets)
+        np.testing.assert_array_equal(f(x), np.asarray(total).astype(dtype.dtype))
+
+
+@pytest.mark.parametrize(
+    ("step", "offsets", "loads"), [(2, [0, 1], 2), (2, [0, 1, 2], 3), (3, [0, 1, 2], 3)]
+)
+def test_loads_of_elements_of_one_step(step: int, offsets: list[int], loads: int) -> None:
+    for cpu in ("x86-64-v3", "x86-64-v4"):
+        block = main_loop(picked(step, offsets, tw.float64, cpu), "8 x double")
+        assert block.count("load <8 x double>") == loads

@@ -133,12 +133,25 @@ Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t>
     : Shape(computation, std::move(fixed), {}) {}
 
 Shape Shape::from_begin(const Computation &computation, std::map<std::string, std::int64_t> fixed) {
+  Shape declared(computation, std::move(fixed));
   const ExprPtr reduction = scheduled_reduction(computation);
   const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
   const bool is_sum = terms != nullptr && !terms->predicate && terms->op != Op::ReduceFold &&
                       terms->op != Op::ReduceArgMin && terms->op != Op::ReduceArgMax;
-  return Shape(computation, std::move(fixed),
-               is_sum ? find_slants(instance_space(computation)) : std::vector<Slant>());
+  const auto slants = is_sum ? find_slants(instance_space(computation)) : std::vector<Slant>();
+  if (slants.empty()) {
+    return declared;
+  }
+  Shape moved(computation, declared.fixed_, slants);
+  if (declared.rank() == 0 || moved.all_contiguous(declared.column())) {
+    return moved;
+  }
+  // Of the diagonals of a matrix, terms X[q, i - q] lie side by side along i: not if q begins at i.
+  const std::int64_t lanes = declared.lanes();
+  const size_t column = declared.column();
+  const bool is_row =
+      declared.all_contiguous(column) && declared.inner_extent(column).value_or(lanes) >= lanes;
+  return is_row ? declared : moved;
 }
 
 Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed,
@@ -522,7 +535,13 @@ isl::set Shape::range_of(size_t iterator) const {
 }
 
 std::optional<std::int64_t> Shape::begin(size_t iterator) const {
-  return whole_number(isl_set_dim_min_val(range_of(iterator).release(), 0));
+  const isl::pw_aff first =
+      isl::manage(isl_pw_aff_coalesce(isl_set_dim_min(range_of(iterator).release(), 0)));
+  if (first.is_null() || isl_pw_aff_n_piece(first.get()) != 1 ||
+      isl_pw_aff_is_cst(first.get()) != isl_bool_true) {
+    return std::nullopt;
+  }
+  return whole_number(isl_pw_aff_min_val(first.copy()));
 }
 
 std::optional<std::int64_t> Shape::constant_extent(size_t iterator) const {

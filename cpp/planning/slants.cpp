@@ -39,6 +39,17 @@ std::int64_t number(isl_val *raw) {
   return isl_val_get_num_si(value.get());
 }
 
+/// Is a division, as that of W // 2, one of parameters alone?
+bool is_of_parameters(isl_constraint *constraint, size_t division) {
+  const isl::aff value =
+      isl::manage(isl_constraint_get_div(constraint, static_cast<int>(division)));
+  const auto involves = [&](isl_dim_type type) {
+    const auto count = static_cast<unsigned>(isl_aff_dim(value.get(), type));
+    return isl_aff_involves_dims(value.get(), type, 0, count) != isl_bool_false;
+  };
+  return !value.is_null() && !involves(isl_dim_in) && !involves(isl_dim_div);
+}
+
 /// Notes a constraint that bounds the iterator by whole numbers of others.
 void note(isl_constraint *constraint, Bounds &bounds) {
   const auto factor_of = [&](isl_dim_type type, size_t position) {
@@ -48,25 +59,35 @@ void note(isl_constraint *constraint, Bounds &bounds) {
     return static_cast<size_t>(isl_constraint_dim(constraint, type));
   };
   const std::int64_t own = factor_of(isl_dim_set, bounds.iterator);
-  const bool has_divisions =
-      isl_constraint_involves_dims(constraint, isl_dim_div, 0,
-                                   static_cast<unsigned>(count(isl_dim_div))) != isl_bool_false;
-  if ((own != 1 && own != -1) || has_divisions ||
-      isl_constraint_is_equality(constraint) != isl_bool_false) {
+  bool has_divisions = false;
+  for (size_t d = 0; d < count(isl_dim_div); ++d) {
+    if (factor_of(isl_dim_div, d) == 0) {
+      continue;
+    }
+    if (!is_of_parameters(constraint, d)) {
+      return;
+    }
+    has_divisions = true;
+  }
+  if (own == 0 || isl_constraint_is_equality(constraint) != isl_bool_false) {
     return;
   }
   Bound bound;
   for (size_t d = 0; d < count(isl_dim_set); ++d) {
     if (const std::int64_t factor = d != bounds.iterator ? factor_of(isl_dim_set, d) : 0;
         factor != 0) {
-      bound.along[d] = -own * factor;
+      if (factor % own != 0) {
+        return;
+      }
+      bound.along[d] = -factor / own;
     }
   }
-  bound.constant = -own * number(isl_constraint_get_constant_val(constraint));
+  bound.constant = -number(isl_constraint_get_constant_val(constraint)) / own;
   bound.has_parameters =
+      has_divisions ||
       isl_constraint_involves_dims(constraint, isl_dim_param, 0,
                                    static_cast<unsigned>(count(isl_dim_param))) != isl_bool_false;
-  (own == 1 ? bounds.lower : bounds.upper).push_back(std::move(bound));
+  (own > 0 ? bounds.lower : bounds.upper).push_back(std::move(bound));
 }
 
 /// Of an iterator of a domain of one piece.
@@ -106,11 +127,17 @@ std::optional<Slant> slant_of(const Bounds &bounds) {
 } // namespace
 
 std::vector<Slant> find_slants(const InstanceSpace &instances) {
-  if (instances.reduced == 0 || isl_set_n_basic_set(instances.domain.get()) != 1) {
+  if (instances.reduced == 0) {
+    return {};
+  }
+  // A range that is cut short at both ends may have been put together from parts.
+  const isl::set whole =
+      checked(isl::manage(isl_set_coalesce(instances.domain.copy())), doing_slants);
+  if (isl_set_n_basic_set(whole.get()) != 1) {
     return {};
   }
   const isl::basic_set_list parts =
-      checked(isl::manage(isl_set_get_basic_set_list(instances.domain.get())), doing_slants);
+      checked(isl::manage(isl_set_get_basic_set_list(whole.get())), doing_slants);
   const isl::basic_set domain =
       checked(isl::manage(isl_basic_set_list_get_basic_set(parts.get(), 0)), doing_slants);
   std::vector<Slant> slants;

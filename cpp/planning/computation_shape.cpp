@@ -138,11 +138,12 @@ Shape Shape::from_begin(const Computation &computation, std::map<std::string, st
   const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
   const bool is_sum = terms != nullptr && !terms->predicate && terms->op != Op::ReduceFold &&
                       terms->op != Op::ReduceArgMin && terms->op != Op::ReduceArgMax;
-  const auto slants = is_sum ? find_slants(instance_space(computation)) : std::vector<Slant>();
+  const auto slants =
+      is_sum ? find_slants(instance_space(computation), declared.rank()) : std::vector<Slant>();
   if (slants.empty()) {
     return declared;
   }
-  Shape moved(computation, declared.fixed_, slants);
+  const Shape moved(computation, declared.fixed_, slants);
   if (declared.rank() == 0 || moved.all_contiguous(declared.column())) {
     return moved;
   }

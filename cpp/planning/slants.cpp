@@ -104,30 +104,55 @@ Bounds bounds_of(const isl::basic_set &domain, size_t iterator) {
   return bounds;
 }
 
+/// Two bounds that move along alike.
+struct Range {
+  const Bound *lower = nullptr;
+  std::optional<std::int64_t> length = {}; ///< where that is a number
+
+  bool moves() const { return !lower->along.empty(); }
+  /// Is it the shorter one, as far as that is known?
+  bool is_better_than(const Range &other) const {
+    if (length || other.length) {
+      return length && (!other.length || *length < *other.length);
+    }
+    return moves() && !other.moves();
+  }
+};
+
+bool is_window(const Bound &lower, size_t iterator) {
+  const auto is_small = [](std::int64_t number) { return std::abs(number) < largest_factor; };
+  return is_small(lower.constant) &&
+         (lower.along.empty() || lower.along.rbegin()->first < iterator) &&
+         std::all_of(lower.along.begin(), lower.along.end(),
+                     [&](const auto &by) { return is_small(by.second); });
+}
+
 std::optional<Slant> slant_of(const Bounds &bounds) {
+  std::optional<Range> best;
   for (const Bound &lower : bounds.lower) {
-    const bool is_small = std::abs(lower.constant) < largest_factor &&
-                          std::all_of(
-                              lower.along.begin(), lower.along.end(),
-                              [](const auto &by) { return std::abs(by.second) < largest_factor; });
-    const bool is_elsewhere = lower.along.empty() ? lower.constant != 0 && !lower.has_parameters
-                                                  : lower.along.rbegin()->first < bounds.iterator;
-    const bool moves = is_small && is_elsewhere &&
-                       std::any_of(bounds.upper.begin(), bounds.upper.end(),
-                                   [&](const Bound &upper) { return upper.along == lower.along; });
-    if (moves) {
-      return Slant{bounds.iterator,
-                   {lower.along.begin(), lower.along.end()},
-                   lower.has_parameters ? 0 : lower.constant};
+    for (const Bound &upper : bounds.upper) {
+      if (lower.along != upper.along || !is_window(lower, bounds.iterator)) {
+        continue;
+      }
+      const bool is_number = !lower.has_parameters && !upper.has_parameters;
+      const Range range{&lower,
+                        is_number ? std::optional(upper.constant - lower.constant) : std::nullopt};
+      if (!best || range.is_better_than(*best)) {
+        best = range;
+      }
     }
   }
-  return std::nullopt;
+  const std::int64_t begin = best && !best->lower->has_parameters ? best->lower->constant : 0;
+  if (!best || (!best->moves() && begin == 0)) {
+    return std::nullopt;
+  }
+  return Slant{bounds.iterator, {best->lower->along.begin(), best->lower->along.end()}, begin};
 }
 
 } // namespace
 
-std::vector<Slant> find_slants(const InstanceSpace &instances) {
-  if (instances.reduced == 0) {
+std::vector<Slant> find_slants(const InstanceSpace &instances, size_t first) {
+  if (first >= instances.iterators.size()) {
     return {};
   }
   // A range that is cut short at both ends may have been put together from parts.
@@ -141,16 +166,20 @@ std::vector<Slant> find_slants(const InstanceSpace &instances) {
   const isl::basic_set domain =
       checked(isl::manage(isl_basic_set_list_get_basic_set(parts.get(), 0)), doing_slants);
   std::vector<Slant> slants;
-  const size_t rank = instances.iterators.size() - instances.reduced;
-  for (size_t d = rank; d < instances.iterators.size(); ++d) {
+  for (size_t d = first; d < instances.iterators.size(); ++d) {
     const auto slant =
         instances.strides[d].step == 1 ? slant_of(bounds_of(domain, d)) : std::optional<Slant>();
-    // What a loop is slanted along keeps its value.
-    const bool is_plain = slant && std::all_of(slant->along.begin(), slant->along.end(),
-                                               [&](const auto &by) { return by.first < rank; });
-    if (is_plain) {
-      slants.push_back(*slant);
+    const auto is_along = [&](const Slant &other) {
+      return std::any_of(slant->along.begin(), slant->along.end(),
+                         [&](const auto &by) { return by.first == other.iterator; });
+    };
+    if (!slant || std::any_of(slants.begin(), slants.end(), [&](const Slant &other) {
+          return !other.along.empty() && is_along(other);
+        })) {
+      continue;
     }
+    std::erase_if(slants, is_along); // what a loop is slanted along keeps its value
+    slants.push_back(*slant);
   }
   return slants;
 }

@@ -13,7 +13,7 @@
 
 namespace tilewright {
 
-/// Both bounds of a reduced iterator move along with others, or with none: it begins at
+/// Both bounds of an iterator move along with others, or with none: it begins at
 /// `begin` + the sum of factor * iterator, and maybe parameters.
 struct Slant {
   size_t iterator = 0;
@@ -21,8 +21,9 @@ struct Slant {
   std::int64_t begin = 0;                             ///< 0 where parameters say where it begins
 };
 
-/// In the order of the iterators. Other bounds, as those of a border, may cut a range short.
-std::vector<Slant> find_slants(const InstanceSpace &instances);
+/// Of the iterators from `first` on, in their order: along ones before it that have no slant. Other
+/// bounds, as those of a border, may cut a range short.
+std::vector<Slant> find_slants(const InstanceSpace &instances, size_t first);
 
 /// From the instances counted so to those that they are.
 isl::multi_aff from_begin(const InstanceSpace &instances, const std::vector<Slant> &slants);

@@ -17,12 +17,23 @@ namespace {
 
 constexpr const char *doing_element_steps = "the elements along a loop";
 
-/// x -> x with one iterator moved by one.
-isl::map next(const isl::set &domain, size_t iterator) {
+/// x -> x with one iterator moved by one, and those that are slanted along it as far as their
+/// ranges.
+isl::map next(const isl::set &domain, size_t iterator, const std::vector<Slant> &slants) {
   isl_multi_aff *moved = isl_multi_aff_identity_on_domain_space(domain.space().release());
   isl_aff *one = isl_multi_aff_get_aff(moved, static_cast<int>(iterator));
   one = isl_aff_add_constant_si(one, 1);
   moved = isl_multi_aff_set_aff(moved, static_cast<int>(iterator), one);
+  for (const Slant &slant : slants) {
+    for (const auto &[along, factor] : slant.along) {
+      if (along == iterator) {
+        const auto own = static_cast<int>(slant.iterator);
+        isl_aff *there = isl_multi_aff_get_aff(moved, own);
+        there = isl_aff_add_constant_si(there, static_cast<int>(factor));
+        moved = isl_multi_aff_set_aff(moved, own, there);
+      }
+    }
+  }
   return checked(isl::manage(isl_map_from_multi_aff(moved)), doing_element_steps);
 }
 
@@ -40,9 +51,10 @@ std::optional<std::int64_t> distance(const isl::set &deltas, int dimension) {
 /// By dimensions of a buffer, how far elements move from one iteration to the next; empty where
 /// there is one iteration only. `elements`: instance -> buffer[index].
 std::vector<std::optional<std::int64_t>> distances(const isl::map &elements, const isl::set &domain,
-                                                   size_t iterator) {
+                                                   size_t iterator,
+                                                   const std::vector<Slant> &slants) {
   const isl::map pairs =
-      elements.reverse().apply_range(next(domain, iterator)).apply_range(elements);
+      elements.reverse().apply_range(next(domain, iterator, slants)).apply_range(elements);
   std::vector<std::optional<std::int64_t>> moved;
   if (checked(pairs.is_empty(), doing_element_steps)) {
     return moved;
@@ -61,13 +73,14 @@ Step worse(Step one, Step other) {
 
 } // namespace
 
-ElementSteps::Access ElementSteps::access_of(const isl::map &elements, const isl::set &domain) {
+ElementSteps::Access ElementSteps::access_of(const isl::map &elements, const isl::set &domain,
+                                             const std::vector<Slant> &slants) {
   Access access;
   const isl::map here = elements.intersect_domain(domain);
   const auto iterators = static_cast<size_t>(isl_set_dim(domain.get(), isl_dim_set));
   access.dimensions = static_cast<size_t>(isl_map_dim(here.get(), isl_dim_out));
   for (size_t iterator = 0; iterator < iterators; ++iterator) {
-    const auto moved = distances(here, domain, iterator);
+    const auto moved = distances(here, domain, iterator, slants);
     std::vector<size_t> moving;
     for (size_t d = 0; d < moved.size(); ++d) {
       if (moved[d] != 0) {
@@ -83,7 +96,8 @@ ElementSteps::Access ElementSteps::access_of(const isl::map &elements, const isl
   return access;
 }
 
-ElementSteps::ElementSteps(const Program &program, const std::string &computation) {
+ElementSteps::ElementSteps(const Program &program, const std::string &computation,
+                           const std::vector<Slant> &slants) {
   std::set<size_t> overwritten;
   for (const Statement &statement : program.statements) {
     overwritten.insert(statement.buffer);
@@ -92,14 +106,15 @@ ElementSteps::ElementSteps(const Program &program, const std::string &computatio
     if (statement.computation->name != computation) {
       continue;
     }
-    const Access written = access_of(written_element(program, statement), statement.domain);
+    const Access written = access_of(written_element(program, statement), statement.domain, slants);
     writes_.resize(std::max(written.steps.size(), writes_.size()), Step::None);
     for (size_t d = 0; d < written.steps.size(); ++d) {
       writes_[d] = worse(writes_[d], written.steps[d]);
     }
     for (const ReadAccess &read : read_accesses(statement)) {
       const Program::Place &place = program.places.at(read.producer->name);
-      reads_.push_back(access_of(read.relation.apply_range(place.relation), statement.domain));
+      reads_.push_back(
+          access_of(read.relation.apply_range(place.relation), statement.domain, slants));
       Access &access = reads_.back();
       access.array = read.producer->name;
       access.is_constant = read.producer->is_input && !overwritten.contains(place.buffer);

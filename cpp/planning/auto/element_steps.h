@@ -5,6 +5,7 @@
 
 #include "mapping/program.h"
 #include "planning/access_steps.h"
+#include "planning/slants.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,8 +16,10 @@ namespace tilewright {
 
 class ElementSteps {
 public:
-  /// Of the computation's statements in the program.
-  ElementSteps(const Program &program, const std::string &computation);
+  /// Of the computation's statements in the program. `slants`: loops that count from where their
+  /// range begins.
+  ElementSteps(const Program &program, const std::string &computation,
+               const std::vector<Slant> &slants = {});
 
   /// Of what it writes.
   Step written(size_t iterator) const { return writes_[iterator]; }
@@ -45,7 +48,8 @@ private:
     /// The dimension along which it moves by one element.
     std::vector<std::optional<size_t>> along;
   };
-  static Access access_of(const isl::map &elements, const isl::set &domain);
+  static Access access_of(const isl::map &elements, const isl::set &domain,
+                          const std::vector<Slant> &slants);
 
   std::vector<Step> writes_; ///< by iterator
   std::vector<Access> reads_;

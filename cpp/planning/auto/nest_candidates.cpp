@@ -99,6 +99,16 @@ private:
     return nests;
   }
 
+  /// With its loops over terms slanted that are its own.
+  Nests slanted(Nests nests, size_t depth) const {
+    for (const Slant &slant : part_.slants) {
+      if (nests.times(part_.name).position(slant.iterator).value_or(0) >= depth) {
+        nests.slant(part_.name, slant);
+      }
+    }
+    return nests;
+  }
+
   Command command(const std::string &name, std::vector<Argument> arguments) const {
     return {part_.name, name, std::move(arguments), {}};
   }
@@ -154,7 +164,7 @@ private:
     }
     order.insert(order.end(), {row, column});
     order.insert(order.end(), terms.begin(), terms.end());
-    Candidate made{apart(depth), {}, {}};
+    Candidate made{slanted(apart(depth), depth), {}, {}};
     made.nests.reorder(part_.name, depth, order);
     const std::int64_t height = wide_ ? wide_rows : narrow_rows;
     const std::int64_t lanes = part_.shape.lanes() * (wide_ ? 2 : 1);
@@ -261,6 +271,7 @@ private:
     order.insert(order.end(), chosen.begin(), chosen.end());
     order.push_back(column);
     if (order != *iterators) {
+      nests = slanted(std::move(nests), depth);
       nests.reorder(part_.name, depth, order);
     }
     const std::string j = loop(column);
@@ -445,21 +456,48 @@ Part::Part(const Program &program, const Computation &computation, const Nests &
     } else if (auto copies = steps.copies_for(d)) {
       packed[d] = std::move(*copies);
     }
-    find_begin(program, d);
+  }
+  if (!columns.empty()) {
+    find_slants(program, computation);
+  }
+  const isl::multi_aff moved = from_begin(instance_space(computation), slants);
+  for (const size_t column : columns) {
+    find_begin(program, column, moved);
+  }
+  for (const auto &[column, copies] : packed) {
+    find_begin(program, column, moved);
   }
 }
 
-void Part::find_begin(const Program &program, size_t iterator) {
+/// If all lies side by side along the columns as before: not of the diagonals of a matrix.
+void Part::find_slants(const Program &program, const Computation &computation) {
+  std::vector<Slant> found = tilewright::find_slants(instance_space(computation), 0);
+  std::erase_if(found,
+                [&](const Slant &slant) { return steps.written(slant.iterator) != Step::None; });
+  if (found.empty()) {
+    return;
+  }
+  ElementSteps moved(program, name, found);
+  const bool are_beside = std::all_of(columns.begin(), columns.end(),
+                                      [&](size_t column) { return moved.side_by_side(column); });
+  if (are_beside) {
+    slants = std::move(found);
+    steps = std::move(moved);
+  }
+}
+
+void Part::find_begin(const Program &program, size_t iterator, const isl::multi_aff &moved) {
   std::optional<std::int64_t> first;
   for (const Statement &statement : program.statements) {
     if (statement.computation->name == name) {
+      const isl::set domain = slants.empty() ? statement.domain : statement.domain.preimage(moved);
       const isl::val low =
-          isl::manage(isl_set_dim_min_val(statement.domain.copy(), static_cast<int>(iterator)));
+          isl::manage(isl_set_dim_min_val(domain.copy(), static_cast<int>(iterator)));
       if (low.is_null() || isl_val_is_int(low.get()) != isl_bool_true) {
         return;
       }
       const std::int64_t here = isl_val_get_num_si(low.get());
-      if (!begins_everywhere(statement.domain, iterator, here)) {
+      if (!begins_everywhere(domain, iterator, here)) {
         return; // as in a triangle
       }
       first = std::min(first.value_or(here), here);

@@ -25,6 +25,8 @@ struct Part {
   ElementSteps steps;
   std::vector<size_t> columns; ///< iterators along which all lies side by side
   std::map<size_t, std::vector<ElementSteps::Copy>> packed; ///< those along which copies would
+  /// Of loops over terms of which the range moves along with other loops.
+  std::vector<Slant> slants;
   /// Where the loop over an iterator begins, if that is a number: vectors begin there, too.
   std::map<size_t, std::int64_t> begins;
   size_t loops = 0;
@@ -36,7 +38,8 @@ struct Part {
   bool is_reduction() const { return shape.reduced() > 0; }
 
 private:
-  void find_begin(const Program &program, size_t iterator);
+  void find_begin(const Program &program, size_t iterator, const isl::multi_aff &moved);
+  void find_slants(const Program &program, const Computation &computation);
 };
 
 /// Other loops for one statement.

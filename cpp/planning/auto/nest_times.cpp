@@ -392,6 +392,19 @@ void Nests::reorder(const std::string &computation, size_t depth,
   times.places[depth + 1] = place;
 }
 
+void Nests::slant(const std::string &computation, const Slant &slant) {
+  NestTimes &times = times_.at(computation);
+  const auto position = times.position(slant.iterator);
+  if (!position || times.loops[*position].value != placeholder(slant.iterator)) {
+    return;
+  }
+  std::string &value = times.loops[*position].value;
+  for (const auto &[iterator, factor] : slant.along) {
+    value += " + " + std::to_string(-factor) + "*" + placeholder(iterator);
+  }
+  value += slant.begin == 0 ? "" : " + " + std::to_string(-slant.begin);
+}
+
 Command Nests::command() const {
   std::map<std::string, NestTimes> ranked = times_;
   size_t deepest = 0;

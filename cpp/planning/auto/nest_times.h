@@ -6,6 +6,7 @@
 #pragma once
 
 #include "mapping/mapping.h"
+#include "planning/slants.h"
 
 #include <cstdint>
 #include <map>
@@ -18,7 +19,7 @@ namespace tilewright {
 struct NestLoop {
   std::string name;
   std::string value;              ///< as isl reads it, with {0}, {1}, ... for the iterators
-  std::optional<size_t> iterator; ///< of which it is the value, forwards or backwards
+  std::optional<size_t> iterator; ///< of which it is the value, forwards, backwards or slanted
 
   bool operator==(const NestLoop &) const = default;
 };
@@ -84,6 +85,9 @@ public:
   /// others share the loop at `depth`, it runs before or behind all of them in it.
   void reorder(const std::string &computation, size_t depth, const std::vector<size_t> &iterators,
                bool before = false);
+
+  /// The loop over an iterator counts from where its range begins: the same order.
+  void slant(const std::string &computation, const Slant &slant);
 
 private:
   std::vector<std::string> parameters_;

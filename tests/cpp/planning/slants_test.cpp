@@ -20,7 +20,7 @@ ComputationPtr sum_over(const ExprPtr &begin, const ExprPtr &end) {
 }
 
 std::vector<Slant> slants_of(const ComputationPtr &computation) {
-  return find_slants(instance_space(*computation));
+  return find_slants(instance_space(*computation), 1);
 }
 
 TEST(Slants, OfARangeThatMovesAlong) {

@@ -228,7 +228,29 @@ private:
     });
   }
 
+  /// Does it only store what a scalar is in each iteration of a loop that runs as the program has
+  /// it? It would have to be kept for vectors first, at the price of what they gain.
+  bool only_keeps_scalars(const Part &part) const {
+    const Computation &computation = **given_.function().find(part.name);
+    return std::all_of(
+        computation.pieces.begin(), computation.pieces.end(), [&](const Piece &each) {
+          if (each.value->kind != ExprKind::Access) {
+            return false;
+          }
+          const std::string &read = each.value->producer->name;
+          return std::any_of(scalars_.begin(), scalars_.end(),
+                             [&](const ExpandedScalar &scalar) {
+                               return std::find(scalar.writers.begin(), scalar.writers.end(),
+                                                read) != scalar.writers.end();
+                             }) &&
+                 !own_.contains(read) && nests_.shared(part.name, read) == part.loops;
+        });
+  }
+
   std::vector<Candidate> candidates(const Part &part) const {
+    if (only_keeps_scalars(part)) {
+      return {};
+    }
     std::vector<Candidate> found = candidates_for(part, nests_, wide_);
     std::erase_if(found, [&](const Candidate &each) { return !keeps_repeated_loops(each); });
     return found;

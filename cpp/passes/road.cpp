@@ -4,6 +4,7 @@
 #include "loops/verify.h"
 #include "passes/choose_by_lanes.h"
 #include "passes/count_joined_loops.h"
+#include "passes/count_turns.h"
 #include "passes/fuse_block_ends.h"
 #include "passes/gpu/map_launches.h"
 #include "passes/gpu/spread_elements.h"
@@ -143,6 +144,7 @@ constexpr auto table = std::to_array<Pass>({
        kernel.body = gather_thread_terms(kernel.body, kernel);
      },
      on_gpu},
+    {"count_turns", over_kernel<count_turns>, compiled},
     {"leave_loops", over_kernel<leave_loops>, compiled},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"settle_tests", over_body<settle_tests>, on_cpu},

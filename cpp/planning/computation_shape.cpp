@@ -143,7 +143,7 @@ Shape Shape::from_begin(const Computation &computation, std::map<std::string, st
   if (slants.empty()) {
     return declared;
   }
-  const Shape moved(computation, declared.fixed_, slants);
+  Shape moved(computation, declared.fixed_, slants);
   if (declared.rank() == 0 || moved.all_contiguous(declared.column())) {
     return moved;
   }

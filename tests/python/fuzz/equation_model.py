@@ -110,6 +110,8 @@ class EquationCommands(OrderCommands):
         assert root is not None
         if not is_grouped(root):
             raise Refused("ordered")
+        if self.computations[c].get("partial"):
+            raise Refused("data decide which elements exist")
         itself = next((i for i in self.iterators[c] if loop.value == iterator(i)), None)
         if has_states(root) and itself and len(root[2]) == 1:
             raise Refused("partial results of one term")
@@ -136,7 +138,7 @@ class EquationCommands(OrderCommands):
         self._missing_loops(name)
         self._missing_loops(c)
         self.planned.pop(c, None)
-        self.rewritten += (("factored", c, name, loop.value),)
+        self.rewritten += (("factored", c, name, loop.value, new),)
         if is_ordered(root):
             self.grouped += ((before, root, loop.value),)
 

@@ -12,6 +12,7 @@ import pytest
 
 import tilewright as tw
 from tilewright import _core
+from tilewright.schedule.kept_schedules import _FOUND
 
 sys.path.append(str(Path(__file__).parents[1] / "gpu"))  # PolyBench's kernels are declared there
 
@@ -308,7 +309,7 @@ def test_what_was_found_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_damaged_entry_is_found_anew() -> None:
     found = declared("trmm").auto_schedule()
-    key = "schedule that was found, version 1\ncpu\n" + _core.automatic_key(declared("trmm"))
+    key = f"{_FOUND}\ncpu\n{_core.automatic_key(declared('trmm'))}"
     note = _core.cache_load_note(key)
     assert note is not None
     refused = note.replace('"reorder"', '"fuse"')

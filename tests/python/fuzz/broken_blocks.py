@@ -1,9 +1,7 @@
 """Breaks of what the checker knows of blocks (mutations.py)."""
 
 _RESULTS = "cpp/mapping/program_blocks.cpp"
-_LOOP = (
-    "add_loop(statement, {loop.name, checked(isl::manage(value), doing), loop.tag, loop.extent});"
-)
+_LOOP = "add_loop(statement, {loop.name, checked(isl::manage(value), doing_program_blocks), loop.tag, loop.extent});"
 
 #: What is broken, the file, the text there and the text instead.
 BLOCKS = [
@@ -18,7 +16,7 @@ BLOCKS = [
         _RESULTS,
         _LOOP,
         _LOOP.replace(
-            "checked(isl::manage(value), doing)",
+            "checked(isl::manage(value), doing_program_blocks)",
             "isl::manage(value).add_constant(isl::val(isl_context(), 1L))",
         ),
     ),
@@ -31,7 +29,7 @@ BLOCKS = [
     (
         "a call may write where it reads",
         _RESULTS,
-        "if (sample_point(checked(both.domain(), doing), point)) {",
+        "if (sample_point(checked(both.domain(), doing_program_blocks), point)) {",
         "if (false) {",
     ),
 ]

@@ -11,8 +11,8 @@ WINDOWS = [
     (
         "a window is folded as if each value were read in one iteration only",
         "cpp/mapping/windows.cpp",
-        "const isl::map last = checked(reading.lexmax(), doing);",
-        "const isl::map last = checked(reading.lexmin(), doing);",
+        "const isl::map last = checked(reading.lexmax(), doing_windows);",
+        "const isl::map last = checked(reading.lexmin(), doing_windows);",
     ),
     (
         "a recurrence inside a loop may lack values of its own",

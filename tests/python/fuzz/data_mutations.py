@@ -14,14 +14,14 @@ DATA_MUTATIONS = [
     (
         "elements that may not exist are read",
         "cpp/algorithm/existing.cpp",
-        "if (!checked(there.is_subset(exists), doing)) {",
-        "if (checked(exists.is_empty(), doing)) {",
+        "if (!checked(there.is_subset(exists), doing_existing)) {",
+        "if (checked(exists.is_empty(), doing_existing)) {",
     ),
     (
         "the other branch is taken to be under the condition",
         "cpp/algorithm/existing.cpp",
-        "checked(known.subtract(holds), doing)",
-        "checked(known.intersect(holds), doing)",
+        "checked(known.subtract(holds), doing_existing)",
+        "checked(known.intersect(holds), doing_existing)",
     ),
     (
         "a value of one element is kept for all whose other subscripts are the same",

@@ -385,8 +385,8 @@ MUTATIONS = [
     Mutation(
         "fixed parameters are not part of the context",
         FIXED,
-        "result->context = checked(result->context.intersect(value_of(name, value)), doing);",
-        "result->context = checked(result->context.coalesce(), doing);",
+        "result->context = checked(result->context.intersect(value_of(name, value)), doing_fixed_parameters);",
+        "result->context = checked(result->context.coalesce(), doing_fixed_parameters);",
     ),
     Mutation(
         "expressions have a number beside the fixed one",

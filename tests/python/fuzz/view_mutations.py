@@ -10,8 +10,8 @@ VIEW_MUTATIONS = [
     (
         "an output in the buffer of what it shows needs no copy",
         "cpp/mapping/program_views.cpp",
-        "if (!checked(known(here).is_subset(known(there)), doing)) {",
-        "if (checked(known(here).is_disjoint(known(there)), doing)) {",
+        "if (!checked(known(here).is_subset(known(there)), doing_program_views)) {",
+        "if (checked(known(here).is_disjoint(known(there)), doing_program_views)) {",
     ),
     (
         "what an output shows of an input may be overwritten",

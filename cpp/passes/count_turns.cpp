@@ -1,7 +1,10 @@
 #include "passes/count_turns.h"
 
+#include "algorithm/extern_function.h"
 #include "loops/traverse.h"
+#include "passes/endless_loops.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -13,20 +16,6 @@
 namespace tilewright {
 
 namespace {
-
-const std::string turns = "turn_";
-const std::string left = "left_";
-
-std::vector<ValuePtr> conjuncts_of(const ValuePtr &test) {
-  std::vector<ValuePtr> found;
-  operands_of(Op::And, test, found);
-  return found;
-}
-
-ValuePtr denied(const ValuePtr &test) {
-  const auto *unary = as<Unary>(test);
-  return unary != nullptr && unary->op == Op::Not ? unary->operand() : nullptr;
-}
 
 /// What a loop changes.
 class Changed {
@@ -46,12 +35,17 @@ public:
       } else if (const auto *memory = as<Allocate>(inner)) {
         buffers_.insert(memory->buffer);
       }
-      calls_ = calls_ || is<Launch>(inner);
+      visit_values(inner, [&](const Value &value) {
+        const auto *call = as<Extern>(value);
+        if (call != nullptr && call->function->address_in >= 0) {
+          buffers_.insert(call->function->address_in);
+        }
+      });
     });
   }
 
   bool is_fixed(const ValuePtr &root) const {
-    bool fixed = !calls_;
+    bool fixed = true;
     visit_value(root, [&](const Value &value) {
       const auto *read = as<Load>(value);
       const auto *own = as<Local>(value);
@@ -66,9 +60,8 @@ public:
 
 private:
   std::set<std::int64_t> variables_;
-  std::set<std::int64_t> buffers_;
+  std::set<std::int64_t> buffers_; ///< or given to functions
   std::set<std::int64_t> locals_;
-  bool calls_ = false;
 };
 
 /// A statement that sets the flag, under these conditions; null for what is not looked at.
@@ -83,9 +76,8 @@ public:
 
   /// Finds the statement and the count at which it sets the flag.
   bool find() {
-    const auto *bound = as<Parameter>(loop_.upper);
-    if (bound == nullptr || !bound->name.starts_with("while_limit") ||
-        !loop_.name.starts_with(turns) || as_integer(loop_.lower) != 0) {
+    name_ = flag_that_ends(loop_);
+    if (name_.empty() || as_integer(loop_.lower) != 0) {
       return false;
     }
     collect(loop_.body(), {});
@@ -169,7 +161,7 @@ private:
 
   bool is_flag(const Store &set) const {
     return set.subscripts.empty() && !set.mask && as_boolean(set.value).value_or(false) &&
-           set.name == left + loop_.name.substr(turns.size());
+           set.name == name_;
   }
 
   /// Do its conditions hold from some count on, whatever else the loop does, until it is left?
@@ -258,6 +250,7 @@ private:
 
   const For &loop_;
   Changed changed_;
+  std::string name_; ///< of the flag
   std::vector<Setting> settings_;
   const LoopStatement *setting_ = nullptr;
   ValuePtr test_;

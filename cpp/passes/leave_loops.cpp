@@ -2,6 +2,7 @@
 
 #include "loops/linear.h"
 #include "loops/traverse.h"
+#include "passes/endless_loops.h"
 
 #include <algorithm>
 #include <map>
@@ -12,24 +13,10 @@ namespace tilewright {
 
 namespace {
 
-// Names of what ends by data alone: the loop over turn_X ends where left_X holds.
-const std::string turns = "turn_";
-const std::string left = "left_";
-
 /// The operand of `not flag`, where that is a load or a local; else null.
 ValuePtr denied_flag(const ValuePtr &test) {
-  const auto *unary = as<Unary>(test);
-  if (unary == nullptr || unary->op != Op::Not) {
-    return nullptr;
-  }
-  const ValuePtr &flag = unary->operand();
-  return is<Load>(flag) || is<Local>(flag) ? flag : nullptr;
-}
-
-std::vector<ValuePtr> conjuncts_of(const ValuePtr &test) {
-  std::vector<ValuePtr> found;
-  operands_of(Op::And, test, found);
-  return found;
+  const ValuePtr flag = denied(test);
+  return flag && (is<Load>(flag) || is<Local>(flag)) ? flag : nullptr;
 }
 
 /// How often each buffer is read in a statement and what is in it.
@@ -143,13 +130,11 @@ private:
   /// for by nobody behind the last iteration is how the front end made it
   /// (python/tilewright/frontends/whiles.py).
   bool is_endless(const ValuePtr &flag) const {
-    const auto *bound = as<Parameter>(loop_.upper);
     const auto *element = as<Load>(flag);
-    if (bound == nullptr || !bound->name.starts_with("while_limit") || element == nullptr ||
-        !loop_.name.starts_with(turns)) {
+    const std::string own = flag_that_ends(loop_);
+    if (element == nullptr || own.empty()) {
       return false;
     }
-    const std::string own = left + loop_.name.substr(turns.size());
     return element->name == own || element->name.starts_with(own + "_of_"); // one for each thread
   }
 

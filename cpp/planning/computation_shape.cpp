@@ -92,15 +92,6 @@ bool reads_itself(const ExprPtr &value, const Computation &computation) {
   return reads_itself(value, computation, seen);
 }
 
-/// What `raw` is, which it takes, unless it is infinite.
-std::optional<std::int64_t> whole_number(isl_val *raw) {
-  const isl::val value = isl::manage(raw);
-  if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
-    return std::nullopt;
-  }
-  return isl_val_get_num_si(value.get());
-}
-
 /// Do bounds of an iterator depend on others, or theirs on it?
 bool hangs_together(const isl::set &domain, size_t iterator) {
   const auto own = static_cast<unsigned>(iterator);
@@ -138,8 +129,7 @@ Shape Shape::from_begin(const Computation &computation, std::map<std::string, st
   const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
   const bool is_sum = terms != nullptr && !terms->predicate && terms->op != Op::ReduceFold &&
                       terms->op != Op::ReduceArgMin && terms->op != Op::ReduceArgMax;
-  const auto slants =
-      is_sum ? find_slants(instance_space(computation), declared.rank()) : std::vector<Slant>();
+  const auto slants = is_sum ? find_slants(declared.space_, declared.rank()) : std::vector<Slant>();
   if (slants.empty()) {
     return declared;
   }

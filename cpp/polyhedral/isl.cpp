@@ -6,6 +6,7 @@
 #include <isl/ctx.h>
 #include <isl/ilp.h>
 #include <isl/options.h>
+#include <isl/val.h>
 #include <isl/version.h>
 
 #include <cstdlib>
@@ -115,6 +116,14 @@ void throw_isl_error(const char *what) {
                                     "limit allows; simplify the domains, conditions or subscripts");
   }
   throw Error(ErrorKind::Internal, std::string(what) + ": isl failed: " + detail);
+}
+
+std::optional<std::int64_t> whole_number(isl_val *raw) {
+  const isl::val value = isl::manage(raw);
+  if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
+    return std::nullopt;
+  }
+  return isl_val_get_num_si(value.get());
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <isl/isl-noexceptions.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,9 @@ inline unsigned checked(isl::size value, const char *what) {
   }
   return unsigned(value);
 }
+
+/// What `raw` is, which it takes; nothing for an infinite or a rational number, or none.
+std::optional<std::int64_t> whole_number(isl_val *raw);
 
 /// A concrete integer point of a set: parameter values first, then set dimensions. Empty sets give
 /// false.

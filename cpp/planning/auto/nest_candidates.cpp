@@ -460,12 +460,11 @@ Part::Part(const Program &program, const Computation &computation, const Nests &
   if (!columns.empty()) {
     find_slants(program, computation);
   }
-  const isl::multi_aff moved = from_begin(instance_space(computation), slants);
   for (const size_t column : columns) {
-    find_begin(program, column, moved);
+    find_begin(program, column);
   }
   for (const auto &[column, copies] : packed) {
-    find_begin(program, column, moved);
+    find_begin(program, column);
   }
 }
 
@@ -486,21 +485,18 @@ void Part::find_slants(const Program &program, const Computation &computation) {
   }
 }
 
-void Part::find_begin(const Program &program, size_t iterator, const isl::multi_aff &moved) {
+void Part::find_begin(const Program &program, size_t iterator) {
   std::optional<std::int64_t> first;
   for (const Statement &statement : program.statements) {
     if (statement.computation->name == name) {
-      const isl::set domain = slants.empty() ? statement.domain : statement.domain.preimage(moved);
-      const isl::val low =
-          isl::manage(isl_set_dim_min_val(domain.copy(), static_cast<int>(iterator)));
-      if (low.is_null() || isl_val_is_int(low.get()) != isl_bool_true) {
-        return;
-      }
-      const std::int64_t here = isl_val_get_num_si(low.get());
-      if (!begins_everywhere(domain, iterator, here)) {
+      const isl::set domain = slants.empty() ? statement.domain
+                                             : statement.domain.preimage(from_begin(
+                                                   instance_space(*statement.computation), slants));
+      const auto low = whole_number(isl_set_dim_min_val(domain.copy(), static_cast<int>(iterator)));
+      if (!low || !begins_everywhere(domain, iterator, *low)) {
         return; // as in a triangle
       }
-      first = std::min(first.value_or(here), here);
+      first = std::min(first.value_or(*low), *low);
     }
   }
   if (first.value_or(0) % shape.lanes() != 0) {

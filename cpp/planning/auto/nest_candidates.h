@@ -38,7 +38,7 @@ struct Part {
   bool is_reduction() const { return shape.reduced() > 0; }
 
 private:
-  void find_begin(const Program &program, size_t iterator, const isl::multi_aff &moved);
+  void find_begin(const Program &program, size_t iterator);
   void find_slants(const Program &program, const Computation &computation);
 };
 

@@ -17,14 +17,6 @@ namespace {
 /// More than any place among others.
 constexpr std::int64_t behind_all = std::numeric_limits<std::int64_t>::max() / 2;
 
-std::optional<std::int64_t> integer(isl_val *raw) {
-  const isl::val value = isl::manage(raw);
-  if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
-    return std::nullopt;
-  }
-  return isl_val_get_num_si(value.get());
-}
-
 /// A sum of iterators and parameters.
 struct Sum {
   std::vector<std::int64_t> iterators;
@@ -48,14 +40,15 @@ std::optional<Sum> sum_of(const isl::pw_aff &value, size_t iterators) {
   Sum sum;
   for (size_t d = 0; d < iterators; ++d) {
     const auto coefficient =
-        integer(isl_aff_get_coefficient_val(affine.get(), isl_dim_in, static_cast<int>(d)));
+        whole_number(isl_aff_get_coefficient_val(affine.get(), isl_dim_in, static_cast<int>(d)));
     if (!coefficient) {
       return std::nullopt;
     }
     sum.iterators.push_back(*coefficient);
   }
   for (int p = 0; p < isl_aff_dim(affine.get(), isl_dim_param); ++p) {
-    const auto coefficient = integer(isl_aff_get_coefficient_val(affine.get(), isl_dim_param, p));
+    const auto coefficient =
+        whole_number(isl_aff_get_coefficient_val(affine.get(), isl_dim_param, p));
     if (!coefficient) {
       return std::nullopt;
     }
@@ -64,7 +57,7 @@ std::optional<Sum> sum_of(const isl::pw_aff &value, size_t iterators) {
                                   *coefficient);
     }
   }
-  const auto constant = integer(isl_aff_get_constant_val(affine.get()));
+  const auto constant = whole_number(isl_aff_get_constant_val(affine.get()));
   if (!constant) {
     return std::nullopt;
   }

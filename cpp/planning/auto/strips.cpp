@@ -50,14 +50,6 @@ struct Range {
   bool is_zero() const { return low == 0 && high == 0; }
 };
 
-std::optional<std::int64_t> integer(isl_val *raw) {
-  const isl::val value = isl::manage(raw);
-  if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
-    return std::nullopt;
-  }
-  return isl_val_get_num_si(value.get());
-}
-
 /// Of an edge, read minus reader along one dimension; nothing where it is not bounded.
 std::optional<Range> range_along(const FlowGraph::Edge &edge, size_t dimension) {
   isl_map *relation = isl_map_copy(edge.relation.get());
@@ -75,8 +67,8 @@ std::optional<Range> range_along(const FlowGraph::Edge &edge, size_t dimension) 
   if (checked(distances.is_empty(), doing_strips)) {
     return Range{};
   }
-  const auto low = integer(isl_set_dim_min_val(distances.copy(), 0));
-  const auto high = integer(isl_set_dim_max_val(distances.copy(), 0));
+  const auto low = whole_number(isl_set_dim_min_val(distances.copy(), 0));
+  const auto high = whole_number(isl_set_dim_max_val(distances.copy(), 0));
   return low && high ? std::optional(Range{-*high, -*low}) : std::nullopt;
 }
 

@@ -44,14 +44,6 @@ struct Row {
   std::int64_t constant = 0;
 };
 
-std::optional<std::int64_t> integer(isl_val *raw) {
-  const isl::val value = isl::manage(raw);
-  if (value.is_null() || isl_val_is_int(value.get()) != isl_bool_true) {
-    return std::nullopt;
-  }
-  return isl_val_get_num_si(value.get());
-}
-
 /// Nothing where there are parameters, divisions or several pieces in it.
 std::optional<Row> row_of(const isl::pw_aff &loop, size_t iterators) {
   if (isl_pw_aff_n_piece(loop.get()) != 1) {
@@ -67,13 +59,13 @@ std::optional<Row> row_of(const isl::pw_aff &loop, size_t iterators) {
   Row row;
   for (size_t d = 0; d < iterators; ++d) {
     const auto coefficient =
-        integer(isl_aff_get_coefficient_val(value.get(), isl_dim_in, static_cast<int>(d)));
+        whole_number(isl_aff_get_coefficient_val(value.get(), isl_dim_in, static_cast<int>(d)));
     if (!coefficient) {
       return std::nullopt;
     }
     row.coefficients.push_back(*coefficient);
   }
-  const auto constant = integer(isl_aff_get_constant_val(value.get()));
+  const auto constant = whole_number(isl_aff_get_constant_val(value.get()));
   if (!constant) {
     return std::nullopt;
   }

@@ -1,3 +1,4 @@
+#include "algorithm/extern_function.h"
 #include "loops/build.h"
 #include "loops/loop_ir.h"
 #include "passes/count_turns.h"
@@ -5,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 namespace tilewright::test {
@@ -93,6 +95,20 @@ TEST(CountTurns, AreNotWhereTheLoopChangesWhatItAsks) {
   EXPECT_EQ(one.after(test, moved).find("end ="), std::string::npos);
   const StmtPtr chooses = if_then(one.goes_on(), store(2, "chosen", {}, boolean(false)));
   EXPECT_EQ(one.after(test, chooses).find("end ="), std::string::npos);
+}
+
+TEST(CountTurns, AreNotWhereABlockGetsTheAddressOfWhatTheLoopAsks) {
+  Turns one;
+  const ValuePtr test = binary_value(Op::Lt, one.turn, one.stop);
+  const auto given = [&](std::int64_t buffer) {
+    auto address = std::make_shared<ExternFunction>();
+    address->name = "address";
+    address->result = Int64;
+    address->address_in = buffer;
+    return if_then(one.goes_on(), store(0, "Y", {integer(1)}, extern_value(address, {integer(0)})));
+  };
+  EXPECT_EQ(one.after(test, given(3)).find("end ="), std::string::npos);
+  EXPECT_NE(one.after(test, given(0)).find("end ="), std::string::npos);
 }
 
 TEST(CountTurns, WhatASchedulePutsBesideRunsInAllIterations) {

@@ -1,5 +1,6 @@
 #include "passes/leave_loops.h"
 
+#include "algorithm/extern_function.h"
 #include "loops/linear.h"
 #include "loops/traverse.h"
 #include "passes/endless_loops.h"
@@ -32,11 +33,58 @@ std::map<std::int64_t, int> reads_in(const StmtPtr &root) {
   return found;
 }
 
+/// Scalars that some statement reads without another one that has set them before in the same
+/// iteration of the loops around: what an iteration leaves in others is read by nobody.
+class KeptScalars {
+public:
+  explicit KeptScalars(const StmtPtr &root) { visit(root, {}); }
+
+  bool contains(std::int64_t buffer) const { return kept_.contains(buffer); }
+
+private:
+  using Buffers = std::set<std::int64_t>;
+
+  /// Returns what is set behind the statement, given what is before it.
+  Buffers visit(const StmtPtr &statement, Buffers set) {
+    visit_values(*statement, [&](const Value &value) {
+      const auto *read = as<Load>(value);
+      const auto *call = as<Extern>(value);
+      if (read != nullptr && !set.contains(read->buffer)) {
+        kept_.insert(read->buffer);
+      }
+      if (call != nullptr && call->function->address_in >= 0) {
+        kept_.insert(call->function->address_in);
+      }
+    });
+    const auto *change = as<ElementChange>(*statement);
+    if (change != nullptr && !is<Store>(statement) && !set.contains(change->buffer)) {
+      kept_.insert(change->buffer); // it is read, too
+    }
+    if (is<Block>(statement)) {
+      for (const StmtPtr &child : statement->children) {
+        set = visit(child, std::move(set));
+      }
+      return set;
+    }
+    for (const StmtPtr &child : statement->children) {
+      visit(child, set);
+    }
+    const auto *store = as<Store>(statement);
+    if (store != nullptr && store->subscripts.empty() && !store->mask) {
+      set.insert(store->buffer);
+    }
+    return set;
+  }
+
+  Buffers kept_;
+};
+
 /// One loop that may be left early.
 class LeftLoop {
 public:
   /// `reads`: how often each buffer is read in the whole kernel.
-  LeftLoop(const For &loop, const Kernel &kernel, const std::map<std::int64_t, int> &reads)
+  LeftLoop(const For &loop, const Kernel &kernel, const std::map<std::int64_t, int> &reads,
+           const KeptScalars &kept)
       : loop_(loop) {
     const std::map<std::int64_t, int> inside = reads_in(loop.body());
     const auto count_in = [](const std::map<std::int64_t, int> &counts, std::int64_t buffer) {
@@ -53,9 +101,11 @@ public:
       }
       if (is<Store>(inner) && change->subscripts.empty()) {
         scalars_.insert(change->buffer);
+        if (!kept.contains(change->buffer)) {
+          temporaries_.insert(change->buffer);
+        }
       }
     });
-    note_temporaries();
     inside_.insert(loop.id);
     visit_statements(loop.body(), [&](const LoopStatement &inner) {
       if (const std::int64_t *variable = defined_variable(inner)) {
@@ -76,37 +126,34 @@ public:
     });
   }
 
-  /// Those of which each says that the rest of the iterations do nothing.
-  std::vector<ValuePtr> flags() const {
-    std::vector<ValuePtr> found;
+  /// Flags of which each says that the rest of the iterations do nothing.
+  struct Flags {
+    std::vector<ValuePtr> asked_before; ///< each iteration
+    std::vector<ValuePtr> asked_behind; ///< each: the first one runs whether they hold or not
+  };
+
+  Flags flags() const {
+    Flags found;
     for (const ValuePtr &candidate : candidates(loop_.body())) {
-      if (is_fixed(candidate) && is_only_set(candidate) &&
-          ((is_endless(candidate) && depends_on(candidate)) || is_idle(loop_.body(), candidate))) {
-        found.push_back(candidate);
+      if (!is_fixed(candidate) || !is_only_set(candidate)) {
+        continue;
+      }
+      if ((is_endless(candidate) && depends_on(candidate)) ||
+          is_idle(loop_.body(), {candidate, false})) {
+        found.asked_before.push_back(candidate);
+      } else if (is_idle(loop_.body(), {candidate, true})) {
+        found.asked_behind.push_back(candidate);
       }
     }
     return found;
   }
 
 private:
-  /// Scalars that each iteration sets before it reads them, and nothing else reads.
-  void note_temporaries() {
-    const auto *sequence = as<Block>(loop_.body());
-    if (sequence == nullptr) {
-      return;
-    }
-    std::map<std::int64_t, int> before;
-    for (const StmtPtr &child : sequence->children) {
-      for (const auto &[buffer, count] : reads_in(child)) {
-        before[buffer] += count;
-      }
-      const auto *set = as<Store>(child);
-      if (set != nullptr && set->subscripts.empty() && !set->mask &&
-          !before.contains(set->buffer) && own_.contains(set->buffer)) {
-        temporaries_.insert(set->buffer);
-      }
-    }
-  }
+  /// What is known of an iteration: a flag holds when it begins.
+  struct Idle {
+    ValuePtr flag;
+    bool is_later; ///< another one was before it
+  };
 
   /// The flags that tests in an iteration deny.
   static std::vector<ValuePtr> candidates(const StmtPtr &body) {
@@ -228,22 +275,18 @@ private:
   }
 
   /// Whether the statement does nothing where the flag holds.
-  bool is_idle(const StmtPtr &statement, const ValuePtr &flag) const {
+  bool is_idle(const StmtPtr &statement, const Idle &idle) const {
     if (const auto *set = as<Store>(statement)) {
       return temporaries_.contains(set->buffer) ||
-             (!set->mask && keeps(*set, set->value, flag, {}));
+             (!set->mask && keeps(*set, set->value, idle, {}));
     }
     if (const auto *assigned = as<AssignLocal>(statement)) {
       return inside_.contains(assigned->id);
     }
     if (const auto *test = as<If>(statement)) {
       const std::vector<ValuePtr> parts = conjuncts_of(test->condition);
-      const bool denies = std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
-        const ValuePtr denied = denied_flag(part);
-        return denied && same_value(denied, flag);
-      });
-      return (denies || is_idle(test->then(), flag)) &&
-             (!test->has_otherwise() || is_idle(test->otherwise(), flag));
+      return (is_false(parts, idle) || is_idle(test->then(), idle)) &&
+             (!test->has_otherwise() || is_idle(test->otherwise(), idle));
     }
     if (is<Let>(statement) || is<DeclareLocal>(statement) || is<CheckIndex>(statement)) {
       return true;
@@ -251,23 +294,19 @@ private:
     const bool holds_others = is<Block>(statement) || is<Allocate>(statement) ||
                               is<Timed>(statement) || is<For>(statement) || is<While>(statement);
     return holds_others && std::all_of(statement->children.begin(), statement->children.end(),
-                                       [&](const StmtPtr &child) { return is_idle(child, flag); });
+                                       [&](const StmtPtr &child) { return is_idle(child, idle); });
   }
 
-  /// Whether the value that is stored is what is there, where the flag holds: a choice of loads of
-  /// the element, each under the equations of indices that its conditions say.
-  bool keeps(const Store &set, const ValuePtr &value, const ValuePtr &flag,
+  /// Whether the value that is stored is what is there, where the flag holds: a choice of loads
+  /// of the element, each under the equations of indices that its conditions say.
+  bool keeps(const Store &set, const ValuePtr &value, const Idle &idle,
              std::vector<Linear> equations) const {
     if (const auto *choice = as<Select>(value)) {
-      std::vector<ValuePtr> parts = conjuncts_of(choice->condition());
-      const bool denies = std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
-        const ValuePtr denied = denied_flag(part);
-        return denied && same_value(denied, flag);
-      });
-      if (!keeps(set, choice->otherwise(), flag, equations)) {
+      const std::vector<ValuePtr> parts = conjuncts_of(choice->condition());
+      if (!keeps(set, choice->otherwise(), idle, equations)) {
         return false;
       }
-      if (denies) {
+      if (is_false(parts, idle)) {
         return true;
       }
       for (const ValuePtr &part : parts) {
@@ -281,11 +320,11 @@ private:
           equations.push_back(*zero);
         }
       }
-      return keeps(set, choice->then(), flag, std::move(equations));
+      return keeps(set, choice->then(), idle, std::move(equations));
     }
     if (const auto *own = as<Local>(value)) {
       const auto known = values_.find(own->id);
-      return known != values_.end() && keeps(set, known->second, flag, std::move(equations));
+      return known != values_.end() && keeps(set, known->second, idle, std::move(equations));
     }
     const auto *read = as<Load>(value);
     if (read == nullptr || read->buffer != set.buffer ||
@@ -299,6 +338,18 @@ private:
       }
     }
     return true;
+  }
+
+  /// Whether one of the conjuncts denies the flag, or asks for the first iteration.
+  bool is_false(const std::vector<ValuePtr> &conjuncts, const Idle &idle) const {
+    return std::any_of(conjuncts.begin(), conjuncts.end(), [&](const ValuePtr &part) {
+      const ValuePtr flag = denied_flag(part);
+      const auto *equal = as_binary(part, Op::Eq);
+      const auto *own = equal == nullptr ? nullptr : as<Variable>(equal->left());
+      return (flag && same_value(flag, idle.flag)) ||
+             (idle.is_later && own != nullptr && own->id == loop_.id &&
+              same_value(equal->right(), loop_.lower));
+    });
   }
 
   /// Whether two subscripts differ by one of what is 0.
@@ -353,14 +404,15 @@ private:
 class Leaving {
 public:
   explicit Leaving(const Kernel &kernel)
-      : kernel_(kernel), reads_(reads_in(kernel.body)), numbers_(kernel.body) {}
+      : kernel_(kernel), reads_(reads_in(kernel.body)), kept_(kernel.body), numbers_(kernel.body) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as_loop(statement, LoopKind::Serial);
-    const std::vector<ValuePtr> flags = loop == nullptr || !loop->prefetches.empty()
-                                            ? std::vector<ValuePtr>()
-                                            : LeftLoop(*loop, kernel_, reads_).flags();
-    if (flags.empty()) {
+    if (loop == nullptr || !loop->prefetches.empty()) {
+      return map_children(statement, *this);
+    }
+    const LeftLoop::Flags flags = LeftLoop(*loop, kernel_, reads_, kept_).flags();
+    if (flags.asked_before.empty() && flags.asked_behind.empty()) {
       return map_children(statement, *this);
     }
     const StmtPtr body = (*this)(loop->body());
@@ -368,18 +420,30 @@ public:
     const ValuePtr next = local(id, "next", {Int64, 1});
     const ValuePtr iteration = variable(loop->id, loop->name);
     ValuePtr goes_on = binary_value(Op::Lt, next, loop->upper);
-    for (const ValuePtr &flag : flags) {
+    for (const ValuePtr &flag : flags.asked_before) {
       goes_on = both(goes_on, unary_value(Op::Not, flag));
     }
-    return block(
-        {declare_local(id, "next", loop->lower),
-         while_loop(goes_on, block({let(loop->id, loop->name, next), body,
-                                    assign_local(id, "next", add(iteration, integer(1)))}))});
+    std::vector<StmtPtr> before{declare_local(id, "next", loop->lower)};
+    std::vector<StmtPtr> turn{let(loop->id, loop->name, next), body,
+                              assign_local(id, "next", add(iteration, integer(1)))};
+    if (!flags.asked_behind.empty()) {
+      const std::int64_t done = numbers_.next();
+      ValuePtr holds = flags.asked_behind.front();
+      for (size_t k = 1; k < flags.asked_behind.size(); ++k) {
+        holds = binary_value(Op::Or, holds, flags.asked_behind[k]);
+      }
+      before.push_back(declare_local(done, "done", boolean(false)));
+      turn.push_back(assign_local(done, "done", holds));
+      goes_on = both(goes_on, unary_value(Op::Not, local(done, "done", {Bool, 1})));
+    }
+    before.push_back(while_loop(goes_on, block(std::move(turn))));
+    return block(std::move(before));
   }
 
 private:
   const Kernel &kernel_;
   std::map<std::int64_t, int> reads_;
+  KeptScalars kept_;
   Numbers numbers_;
 };
 

@@ -19,7 +19,14 @@ namespace tilewright {
 ///       if not left[()]: ...
 ///       next = i + 1
 /// The flag is an element of a bool buffer, or a local, that no other iteration means another one
-/// by. Scalars of an iteration alone may be set without a test.
+/// by. Scalars of an iteration alone may be set without a test. Where the first iteration alone
+/// does something while the flag holds, as counters that begin with 0 there do, the flag is asked
+/// behind each iteration:
+///     next = a; done = False
+///     while next < b and not done:
+///       i = next
+///       if not left[()]: ...
+///       next = i + 1; done = left[()]
 void leave_loops(Kernel &kernel);
 
 /// Whether a loop still runs as often as one of these parameters says: it was not found to have

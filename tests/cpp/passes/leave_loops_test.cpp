@@ -1,4 +1,5 @@
 #include "loops/build.h"
+#include "loops/traverse.h"
 #include "passes/leave_loops.h"
 
 #include <gtest/gtest.h>
@@ -79,6 +80,47 @@ TEST(LeaveLoops, WhatIsReadBehindTheLoopKeepsItGoing) {
   const ValuePtr element = load(2, "row", {Int64, 1}, {integer(1)});
   EXPECT_FALSE(one.ends({one.fill(2, "row"), one.guarded()}, store(0, "Y", {integer(1)}, element)));
   EXPECT_FALSE(one.ends({one.fill(0, "Y"), one.guarded()}, block({})));
+}
+
+/// for i in range(0, 4), left by what it finds: a count that begins with 0 in the first iteration.
+struct Counted : Endless {
+  ValuePtr count = load(3, "count", {Int64, 1}, {});
+
+  Counted() { add("count", Int64, false, {}); }
+
+  /// count = (i + 1 if not left_while else (first if i == at else count))
+  StmtPtr counts(std::int64_t at) const {
+    const ValuePtr before = select_value(binary_value(Op::Eq, i, integer(at)), integer(0), count);
+    return store(3, "count", {},
+                 select_value(unary_value(Op::Not, flag), tilewright::add(i, integer(1)), before));
+  }
+
+  /// Is the loop over i one that is left?
+  bool is_left(const StmtPtr &body) {
+    kernel.body =
+        block({store(1, "left_while", {}, boolean(false)),
+               for_loop(i->id, i->name, integer(0), integer(4), LoopKind::Serial, 0, body),
+               store(0, "Y", {integer(0)}, count)});
+    leave_loops(kernel);
+    bool found = false;
+    visit_statements(kernel.body, [&](const LoopStatement &statement) {
+      found = found || is<While>(statement);
+    });
+    return found;
+  }
+};
+
+TEST(LeaveLoops, WhatTheFirstIterationAloneDoesIsDone) {
+  Counted one;
+  EXPECT_TRUE(one.is_left(block({one.guarded(), one.counts(0)})));
+  // the flag is asked behind the first iteration, which sets the count even if it held before
+  EXPECT_NE(print_loop_ir(one.kernel).find("done = left_while"), std::string::npos)
+      << print_loop_ir(one.kernel);
+}
+
+TEST(LeaveLoops, AnotherIterationThatDoesSomethingKeepsTheLoopGoing) {
+  Counted one;
+  EXPECT_FALSE(one.is_left(block({one.guarded(), one.counts(1)})));
 }
 
 } // namespace

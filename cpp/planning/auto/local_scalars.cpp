@@ -1,12 +1,16 @@
 #include "planning/auto/local_scalars.h"
 
+#include "algorithm/repeated_parts.h"
+
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace tilewright {
 
 namespace {
+
+/// Operations that a processor does beside others, while it waits for memory or a sum.
+constexpr int little_work = 16;
 
 /// Is it stored in a scalar that is nobody's array?
 bool is_in_scalar(const Mapping &mapping, const Computation &computation) {
@@ -25,6 +29,28 @@ std::set<std::string> read_by(const Computation &computation) {
     });
   }
   return names;
+}
+
+/// What it reads, through what has no loops of its own, and that in its place.
+std::set<std::string> read_in_loops_by(const Function &function, const Nests &nests,
+                                       const Computation &reader) {
+  std::set<std::string> found;
+  std::set<std::string> seen;
+  std::vector<std::string> open = {reader.name};
+  while (!open.empty()) {
+    const ComputationPtr *next = function.find(open.back());
+    open.pop_back();
+    for (const std::string &name : next != nullptr ? read_by(**next) : std::set<std::string>()) {
+      if (seen.insert(name).second) {
+        if (nests.all().contains(name)) {
+          found.insert(name);
+        } else {
+          open.push_back(name);
+        }
+      }
+    }
+  }
+  return found;
 }
 
 /// Those that write one scalar, in groups that need each other's values.
@@ -87,6 +113,18 @@ std::vector<Command> stores_of(const Mapping &mapping, const Nests &nests,
   return stores;
 }
 
+bool does_little(const Computation &computation) {
+  int operations = 0;
+  for (const Piece &piece : computation.pieces) {
+    visit(piece.value, [&](const ExprPtr &node) {
+      const bool is_more = node->kind == ExprKind::Reduce || node->kind == ExprKind::While ||
+                           node->kind == ExprKind::Call || RepeatedParts::is_costly(*node);
+      operations += is_more ? little_work : node->operands.empty() ? 0 : 1;
+    });
+  }
+  return operations < little_work;
+}
+
 } // namespace
 
 bool runs_endless(const Computation &computation, size_t iterator,
@@ -123,6 +161,36 @@ std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests
       }
     }
   }
+  return found;
+}
+
+std::set<std::string> changed_in_vain(const Function &function, const Nests &nests,
+                                      const std::vector<ExpandedScalar> &scalars,
+                                      const std::function<bool(const std::string &)> &is_changed) {
+  std::set<std::string> found;
+  for (const ExpandedScalar &scalar : scalars) {
+    for (const std::string &name : scalar.writers) {
+      if (is_changed(name) && does_little(**function.find(name))) {
+        found.insert(name);
+      }
+    }
+  }
+  size_t before = 0;
+  do {
+    before = found.size();
+    for (const ComputationPtr &reader : function.computations) {
+      if (!nests.all().contains(reader->name)) {
+        continue;
+      }
+      for (const std::string &read : read_in_loops_by(function, nests, *reader)) {
+        const bool runs_beside = nests.shared(reader->name, read) == nests.times(read).loops.size();
+        const bool stays = found.contains(reader->name) || !is_changed(reader->name);
+        if (read != reader->name && found.contains(read) && !(runs_beside && stays)) {
+          found.erase(read);
+        }
+      }
+    }
+  } while (found.size() < before);
   return found;
 }
 

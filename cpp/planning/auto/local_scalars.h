@@ -5,6 +5,9 @@
 
 #include "planning/auto/nest_times.h"
 
+#include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace tilewright {
@@ -25,5 +28,14 @@ bool runs_endless(const Computation &computation, size_t iterator,
 ///     for i: for j: { s[j] = 0; for k: s[j] = s[j] + ...; C[i, j] = s[j] }
 std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests &nests,
                                              const std::vector<std::string> &endless = {});
+
+/// The writers of such scalars that gain nothing by loops of their own, of those that have some
+/// (`is_changed`): they do little, and all that reads what they write runs beside them in the
+/// program's loops (`nests`). There a processor computes them while it waits for the others; apart,
+/// their values would go through memory.
+///     for j: { x[] = j * s;  at[] = int(x[]);  b[j] = a[at[]] }
+std::set<std::string> changed_in_vain(const Function &function, const Nests &nests,
+                                      const std::vector<ExpandedScalar> &scalars,
+                                      const std::function<bool(const std::string &)> &is_changed);
 
 } // namespace tilewright

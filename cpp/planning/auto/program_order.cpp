@@ -51,7 +51,7 @@ public:
       std::vector<Part> others;
       std::copy_if(parts.begin(), parts.end(), std::back_inserter(others),
                    [&](const Part &part) { return !chained_.contains(part.name); });
-      improve_all(others);
+      improve_anew(others);
       drop_unused_scalars();
     }
     Names all;
@@ -248,12 +248,30 @@ private:
   }
 
   std::vector<Candidate> candidates(const Part &part) const {
-    if (only_keeps_scalars(part)) {
+    if (in_vain_.contains(part.name) || only_keeps_scalars(part)) {
       return {};
     }
     std::vector<Candidate> found = candidates_for(part, nests_, wide_);
     std::erase_if(found, [&](const Candidate &each) { return !keeps_repeated_loops(each); });
     return found;
+  }
+
+  /// Once more without those whose loops were changed in vain.
+  void improve_anew(std::span<const Part> parts) {
+    const Nests nests = nests_;
+    const LegalMapping before = now_;
+    const auto own = own_;
+    const size_t decided = decisions_.size();
+    improve_all(parts);
+    in_vain_ = changed_in_vain(given_.function(), nests, scalars_,
+                               [&](const std::string &name) { return own_.contains(name); });
+    if (!in_vain_.empty()) {
+      nests_ = nests;
+      now_ = before;
+      own_ = own;
+      decisions_.resize(decided);
+      improve_all(parts);
+    }
   }
 
   /// Each as `improve` does, but what is likely for several is asked at once: the answer for all
@@ -474,6 +492,7 @@ private:
   std::vector<ExpandedScalar> scalars_;
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command
   std::set<std::string> chained_;                   ///< statements in chains side by side
+  std::set<std::string> in_vain_;                   ///< of which other loops gain nothing
   Decisions decisions_;
   bool threads_ = false;
   int refused_ = 0; ///< times in a row that several were asked about at once in vain

@@ -3,6 +3,7 @@
 #include "loops/joined_loops.h"
 #include "loops/verify.h"
 #include "passes/choose_by_lanes.h"
+#include "passes/contract_arrays.h"
 #include "passes/count_joined_loops.h"
 #include "passes/count_turns.h"
 #include "passes/fuse_block_ends.h"
@@ -58,6 +59,9 @@ bool on_gpu(const Kernel &kernel, const Options &options) {
 bool unwatched(const Kernel &kernel, const Options &options) {
   return !options.is_instrumented && compiled(kernel, options);
 }
+bool unwatched_on_cpu(const Kernel &kernel, const Options &options) {
+  return !kernel.is_gpu && !options.is_instrumented && compiled_or_source(kernel, options);
+}
 /// Lanes may be left out, and what they update is not counted.
 bool masked_and_unwatched(const Kernel &kernel, const Options &options) {
   return on_cpu(kernel, options) && options.vectors.masked_bytes > 0 && !options.is_instrumented;
@@ -103,6 +107,7 @@ constexpr auto table = std::to_array<Pass>({
     {"check_joined_loops", asked<check_joined_loops>, always},
     {"spread_elements", over_kernel<spread_elements>, for_gpu},
     {"check_register_loops", asked<check_register_loops>, compiled},
+    {"contract_arrays", over_kernel<contract_arrays>, unwatched_on_cpu},
     {"narrow_integers", over_body<narrow_integers>, compiled},
     {"unroll_tile_shapes", over_body<unroll_tile_shapes>, compiled},
     {"simplify_indices", simplify, compiled},
@@ -144,8 +149,8 @@ constexpr auto table = std::to_array<Pass>({
        kernel.body = gather_thread_terms(kernel.body, kernel);
      },
      on_gpu},
-    {"count_turns", over_kernel<count_turns>, compiled},
-    {"leave_loops", over_kernel<leave_loops>, compiled},
+    {"count_turns", over_kernel<count_turns>, compiled_or_source},
+    {"leave_loops", over_kernel<leave_loops>, compiled_or_source},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"settle_tests", over_body<settle_tests>, on_cpu},
     {"simplify_indices", simplify, compiled},

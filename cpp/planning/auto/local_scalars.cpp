@@ -113,15 +113,24 @@ std::vector<Command> stores_of(const Mapping &mapping, const Nests &nests,
   return stores;
 }
 
-bool does_little(const Computation &computation) {
+/// With what is computed in its place.
+bool does_little(const Function &function, const Nests &nests, const Computation &computation) {
   int operations = 0;
-  for (const Piece &piece : computation.pieces) {
-    visit(piece.value, [&](const ExprPtr &node) {
-      const bool is_more = node->kind == ExprKind::Reduce || node->kind == ExprKind::While ||
-                           node->kind == ExprKind::Call || RepeatedParts::is_costly(*node);
-      operations += is_more ? little_work : node->operands.empty() ? 0 : 1;
-    });
-  }
+  const auto count = [&](const Computation &counted, const auto &again) -> void {
+    for (const Piece &piece : counted.pieces) {
+      visit(piece.value, [&](const ExprPtr &node) {
+        const bool is_more = node->kind == ExprKind::Reduce || node->kind == ExprKind::While ||
+                             node->kind == ExprKind::Call || RepeatedParts::is_costly(*node);
+        operations += is_more ? little_work : node->operands.empty() ? 0 : 1;
+        const ComputationPtr *read =
+            node->kind == ExprKind::Access ? function.find(node->producer->name) : nullptr;
+        if (read != nullptr && !nests.all().contains((*read)->name) && operations < little_work) {
+          again(**read, again);
+        }
+      });
+    }
+  };
+  count(computation, count);
   return operations < little_work;
 }
 
@@ -164,13 +173,41 @@ std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests
   return found;
 }
 
+std::vector<Command> scalars_along(const Mapping &mapping, const Nests &nests,
+                                   const std::vector<std::string> &names, size_t depth,
+                                   const std::vector<std::string> &endless) {
+  std::map<std::string, std::vector<std::string>> writers;
+  for (const std::string &name : names) {
+    if (is_in_scalar(mapping, **mapping.function().find(name))) {
+      writers[mapping.storage(name).buffer].push_back(name);
+    }
+  }
+  std::vector<Command> stores;
+  for (const auto &[buffer, all] : writers) {
+    for (const std::vector<std::string> &group : groups_of(mapping.function(), all)) {
+      for (const std::string &name : group) {
+        const Computation &computation = **mapping.function().find(name);
+        const std::optional<size_t> iterator = nests.times(name).loops.at(depth).iterator;
+        if (iterator.value_or(computation.rank()) >= computation.rank() ||
+            runs_endless(computation, *iterator, endless)) {
+          return {};
+        }
+        const std::string own = buffer + "_of_" + group.front();
+        stores.push_back(
+            {name, "store_in", {own + "[" + computation.iterators[*iterator] + "]"}, {}});
+      }
+    }
+  }
+  return stores;
+}
+
 std::set<std::string> changed_in_vain(const Function &function, const Nests &nests,
                                       const std::vector<ExpandedScalar> &scalars,
                                       const std::function<bool(const std::string &)> &is_changed) {
   std::set<std::string> found;
   for (const ExpandedScalar &scalar : scalars) {
     for (const std::string &name : scalar.writers) {
-      if (is_changed(name) && does_little(**function.find(name))) {
+      if (is_changed(name) && does_little(function, nests, **function.find(name))) {
         found.insert(name);
       }
     }

@@ -29,6 +29,13 @@ bool runs_endless(const Computation &computation, size_t iterator,
 std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests &nests,
                                              const std::vector<std::string> &endless = {});
 
+/// store_in of the scalars that some of `names` write, which share the loop at `depth`: an element
+/// for each of its iterations, so that these may run on threads. Empty if not all of them can have
+/// one.
+std::vector<Command> scalars_along(const Mapping &mapping, const Nests &nests,
+                                   const std::vector<std::string> &names, size_t depth,
+                                   const std::vector<std::string> &endless);
+
 /// The writers of such scalars that gain nothing by loops of their own, of those that have some
 /// (`is_changed`): they do little, and all that reads what they write runs beside them in the
 /// program's loops (`nests`). There a processor computes them while it waits for the others; apart,

@@ -37,12 +37,17 @@ bool begins_everywhere(const isl::set &domain, size_t iterator, std::int64_t val
 /// The ways in which one statement might run, the best first.
 class Candidates {
 public:
-  Candidates(const Part &part, const Nests &nests, bool wide)
+  Candidates(const Part &part, const Nests &nests, const std::map<std::string, size_t> &depths,
+             bool wide)
       : part_(part), nests_(nests), wide_(wide), shared_(nests.shared(part.name)) {
+    const auto depth_of = [&](const std::string &name) {
+      const auto known = depths.find(name);
+      return known == depths.end() ? nests.times(name).loops.size() : known->second;
+    };
     for (; fixed_ < shared_; ++fixed_) {
       const Names members = nests.sharing(part.name, fixed_ + 1);
       if (std::none_of(members.begin(), members.end(), [&](const std::string &name) {
-            return nests.times(name).loops.size() > nests.times(part.name).loops.size();
+            return depth_of(name) > depth_of(part.name);
           })) {
         break;
       }
@@ -504,8 +509,9 @@ void Part::find_begin(const Program &program, size_t iterator) {
   }
 }
 
-std::vector<Candidate> candidates_for(const Part &part, const Nests &nests, bool wide) {
-  return Candidates(part, nests, wide).find();
+std::vector<Candidate> candidates_for(const Part &part, const Nests &nests,
+                                      const std::map<std::string, size_t> &depths, bool wide) {
+  return Candidates(part, nests, depths, wide).find();
 }
 
 } // namespace tilewright

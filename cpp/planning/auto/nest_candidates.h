@@ -50,8 +50,10 @@ struct Candidate {
   std::vector<std::string> copies = {}; ///< what it packs
 };
 
-/// The ways in which a statement might run, the best first. `wide`: there are 32 registers of 64
+/// The ways in which a statement might run, the best first. `depths`: how many loops each statement
+/// has that run more than once, where that is not all of them. `wide`: there are 32 registers of 64
 /// bytes.
-std::vector<Candidate> candidates_for(const Part &part, const Nests &nests, bool wide);
+std::vector<Candidate> candidates_for(const Part &part, const Nests &nests,
+                                      const std::map<std::string, size_t> &depths, bool wide);
 
 } // namespace tilewright

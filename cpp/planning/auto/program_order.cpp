@@ -43,6 +43,7 @@ public:
               {{"", "the loops keep their order, since it takes too long to ask for more"}}};
     }
     const std::vector<Part> parts = parts_of(now_.legal->program);
+    note_depths(parts);
     if (parts.size() > most_statements) {
       decisions_.push_back({"", "the loops keep their order, since there are more than " +
                                     std::to_string(most_statements) + " statements"});
@@ -190,6 +191,19 @@ private:
     }
   }
 
+  /// Of statements with a loop of one iteration, which data choose: it counts for nothing.
+  void note_depths(const std::vector<Part> &parts) {
+    for (const Part &part : parts) {
+      const std::vector<NestLoop> &loops = nests_.times(part.name).loops;
+      const auto chosen = std::count_if(loops.begin(), loops.end(), [&](const NestLoop &loop) {
+        return loop.iterator && part.shape.is_chosen(*loop.iterator);
+      });
+      if (chosen > 0) {
+        depths_[part.name] = loops.size() - static_cast<size_t>(chosen);
+      }
+    }
+  }
+
   /// Finds the loops that data end, and those around them.
   void note_repeated_loops() {
     for (const auto &[name, times] : nests_.all()) {
@@ -251,7 +265,7 @@ private:
     if (in_vain_.contains(part.name) || only_keeps_scalars(part)) {
       return {};
     }
-    std::vector<Candidate> found = candidates_for(part, nests_, wide_);
+    std::vector<Candidate> found = candidates_for(part, nests_, depths_, wide_);
     std::erase_if(found, [&](const Candidate &each) { return !keeps_repeated_loops(each); });
     return found;
   }
@@ -436,9 +450,10 @@ private:
     return nests;
   }
 
-  /// The loop that all of these share; nothing if data choose its iterations.
+  /// The loop that all of these share, and for each of its iterations an element of the scalars
+  /// that they write; nothing if data choose its iterations.
   std::vector<Command> together_on_threads(const Names &names, size_t depth) const {
-    std::vector<Command> commands;
+    std::vector<Command> commands = scalars_along(now_.mapping, nests_, names, depth, endless_);
     for (const std::string &name : names) {
       if (is_chosen(name, nests_.times(name).loops[depth])) {
         return {};
@@ -492,7 +507,8 @@ private:
   std::vector<ExpandedScalar> scalars_;
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command
   std::set<std::string> chained_;                   ///< statements in chains side by side
-  std::set<std::string> in_vain_;                   ///< of which other loops gain nothing
+  std::map<std::string, size_t> depths_; ///< the loops that run more than once, if others do not
+  std::set<std::string> in_vain_;        ///< of which other loops gain nothing
   Decisions decisions_;
   bool threads_ = false;
   int refused_ = 0; ///< times in a row that several were asked about at once in vain

@@ -166,7 +166,11 @@ void CStatements::print_allocation(const Allocate &allocate) {
       arrays_.at(allocate.buffer); // memory of an enclosing allocation, or none
   if (fits_stack(buffer)) {
     declare_on_stack(buffer, allocate.buffer, "");
-    print(allocate.body());
+    if (const auto *inner = as<Allocate>(allocate.body())) {
+      print_allocation(*inner); // within the same braces
+    } else {
+      print(allocate.body());
+    }
   } else {
     allocate_on_heap(buffer, allocate.buffer, allocate.body());
   }

@@ -1,0 +1,86 @@
+#include "loops/build.h"
+#include "passes/contract_arrays.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tilewright::test {
+namespace {
+
+/// Y (an argument) and T (the kernel's own), arrays of N float64.
+struct OneTemporary {
+  Kernel kernel;
+  ValuePtr n = parameter_value(0, "N");
+  std::shared_ptr<const Variable> i = variable(1, "i");
+  std::shared_ptr<const Variable> j = variable(2, "j");
+
+  OneTemporary() {
+    kernel.name = "one";
+    kernel.parameters = {"N"};
+    for (const bool is_argument : {true, false}) {
+      KernelBuffer buffer;
+      buffer.name = is_argument ? "Y" : "T";
+      buffer.type = Float64;
+      buffer.is_argument = is_argument;
+      buffer.is_written = true;
+      buffer.extents = {n};
+      buffer.layout.unit = 0;
+      kernel.buffers.push_back(std::move(buffer));
+    }
+  }
+
+  static ValuePtr t(const ValuePtr &at) { return load(1, "T", {Float64, 1}, {at}); }
+  StmtPtr set(const ValuePtr &at) const { return store(1, "T", {at}, cast_value(i, Float64)); }
+  StmtPtr use(const ValuePtr &value) const { return store(0, "Y", {i}, value); }
+  StmtPtr over_i(const StmtPtr &body, LoopKind kind = LoopKind::Parallel) const {
+    return for_loop(i->id, i->name, integer(0), n, kind, 0, body);
+  }
+  StmtPtr over_j(const StmtPtr &body) const {
+    return for_loop(j->id, j->name, integer(0), n, LoopKind::Serial, 0, body);
+  }
+
+  std::string after(const StmtPtr &body) {
+    kernel.body = body;
+    kernel.buffers[1].is_scoped = false;
+    kernel.buffers[1].extents = {n};
+    contract_arrays(kernel);
+    return print_loop_ir(kernel);
+  }
+};
+
+TEST(ContractArrays, AnElementOfEachIterationBecomesItsScalar) {
+  OneTemporary one;
+  EXPECT_EQ(one.after(one.over_i(block({one.set(one.i), one.over_j(one.use(one.t(one.i)))}))),
+            "for i in range(0, N):  # parallel\n"
+            "  T = empty((), float64)\n"
+            "  T[()] = float64(i)\n"
+            "  for j in range(0, N):\n"
+            "    Y[i] = T[()]\n");
+}
+
+TEST(ContractArrays, OfNoLoopWithOthersAround) {
+  OneTemporary one;
+  // what one iteration of j leaves in T may be read in the next one
+  const StmtPtr inside = one.over_i(block({one.use(one.t(one.i)), one.set(one.i)}));
+  EXPECT_EQ(one.after(one.over_j(inside)).find("T[()]"), std::string::npos);
+  const StmtPtr again = while_loop(boolean(true), inside);
+  EXPECT_EQ(one.after(again).find("T[()]"), std::string::npos);
+}
+
+TEST(ContractArrays, NotWhereOtherElementsOrOtherLoopsAreTouched) {
+  OneTemporary one;
+  const ValuePtr next = add(one.i, integer(1));
+  for (const StmtPtr &body :
+       {one.over_i(block({one.set(one.i), one.use(one.t(next))})),
+        one.over_i(block({one.set(next), one.use(one.t(one.i))})),
+        block({one.over_i(one.set(one.i)), one.over_i(one.use(one.t(one.i)))}),
+        block({one.over_i(block({one.set(one.i), one.use(one.t(one.i))})),
+               store(0, "Y", {integer(0)}, one.t(integer(0)))}),
+        one.over_i(block({one.set(one.i), one.over_j(one.use(one.t(one.j)))}))}) {
+    EXPECT_EQ(one.after(body).find("T[()]"), std::string::npos) << print_loop_ir(one.kernel);
+  }
+}
+
+} // namespace
+} // namespace tilewright::test

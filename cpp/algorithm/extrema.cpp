@@ -1,10 +1,12 @@
 #include "algorithm/extrema.h"
 
 #include "algorithm/expression_depth.h"
+#include "algorithm/expression_key.h"
 #include "algorithm/function_copy.h"
 #include "polyhedral/interruption.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -13,6 +15,8 @@
 namespace tilewright {
 
 namespace {
+
+constexpr std::array extrema = {Op::ReduceArgMin, Op::ReduceArgMax};
 
 /// No iterator comes behind it: the position of what is no term.
 ExprPtr nowhere() { return constant(std::numeric_limits<std::int64_t>::max(), Int64); }
@@ -132,6 +136,26 @@ std::vector<ExprPtr> position_of_extremum(Op op, const std::vector<ReduceRange> 
     positions.push_back(select(is_nowhere, constant(std::int64_t{-1}, Int64), results[d + 1]));
   }
   return positions;
+}
+
+bool is_extremum(const Expr &reduction) {
+  if (reduction.op != Op::ReduceFold || reduction.ranges.size() != 1) {
+    return false;
+  }
+  const FoldParts parts = fold_parts(reduction);
+  const ExprPtr &next = parts.next.front();
+  if (parts.states.size() != 2 || next->kind != ExprKind::Select || parts.others.empty()) {
+    return false;
+  }
+  const Extremum best{parts.states[0], {parts.states[1]}};
+  const Extremum term{next->operands[1], {iterator(reduction.ranges.front().iterator)}};
+  return std::any_of(extrema.begin(), extrema.end(), [&](Op op) {
+    const std::vector<ExprPtr> expected = chosen(op, term, best);
+    return std::equal(expected.begin(), expected.end(), parts.next.begin(),
+                      [](const ExprPtr &one, const ExprPtr &other) {
+                        return key_of(one).text == key_of(other).text;
+                      });
+  });
 }
 
 std::shared_ptr<const Function> extrema_as_folds(const std::shared_ptr<const Function> &function) {

@@ -18,6 +18,9 @@ std::vector<ExprPtr> position_of_extremum(Op op, const std::vector<ReduceRange> 
                                           const ExprPtr &body, const ExprPtr &condition = nullptr,
                                           const ExprPtr &predicate = nullptr);
 
+/// Is this Reduce such a fold, of one reduced iterator?
+bool is_extremum(const Expr &reduction);
+
 /// `function` itself, or a copy in which such folds stand for the argmin and argmax, so that they
 /// have loops and are scheduled as any fold is.
 std::shared_ptr<const Function> extrema_as_folds(const std::shared_ptr<const Function> &function);

@@ -20,6 +20,7 @@
 #include "passes/narrow_integers.h"
 #include "passes/promote_accumulators.h"
 #include "passes/registers.h"
+#include "passes/search_blocks.h"
 #include "passes/separate_tiles.h"
 #include "passes/settle_tests.h"
 #include "passes/simplify_indices.h"
@@ -59,7 +60,10 @@ bool on_gpu(const Kernel &kernel, const Options &options) {
 bool unwatched(const Kernel &kernel, const Options &options) {
   return !options.is_instrumented && compiled(kernel, options);
 }
-bool unwatched_on_cpu(const Kernel &kernel, const Options &options) {
+bool on_cpu_unwatched(const Kernel &kernel, const Options &options) {
+  return on_cpu(kernel, options) && !options.is_instrumented;
+}
+bool unwatched_cpu_or_source(const Kernel &kernel, const Options &options) {
   return !kernel.is_gpu && !options.is_instrumented && compiled_or_source(kernel, options);
 }
 /// Lanes may be left out, and what they update is not counted.
@@ -107,7 +111,7 @@ constexpr auto table = std::to_array<Pass>({
     {"check_joined_loops", asked<check_joined_loops>, always},
     {"spread_elements", over_kernel<spread_elements>, for_gpu},
     {"check_register_loops", asked<check_register_loops>, compiled},
-    {"contract_arrays", over_kernel<contract_arrays>, unwatched_on_cpu},
+    {"contract_arrays", over_kernel<contract_arrays>, unwatched_cpu_or_source},
     {"narrow_integers", over_body<narrow_integers>, compiled},
     {"unroll_tile_shapes", over_body<unroll_tile_shapes>, compiled},
     {"simplify_indices", simplify, compiled},
@@ -153,6 +157,7 @@ constexpr auto table = std::to_array<Pass>({
     {"leave_loops", over_kernel<leave_loops>, compiled_or_source},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"settle_tests", over_body<settle_tests>, on_cpu},
+    {"search_blocks", over_body<search_blocks>, on_cpu_unwatched},
     {"simplify_indices", simplify, compiled},
     {"align_vectors", over_kernel<align_vectors>, on_gpu},
     {"widen_copies", over_kernel<widen_copies>, on_gpu},

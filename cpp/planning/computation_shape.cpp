@@ -4,6 +4,7 @@
 #include "algorithm/existing.h"
 #include "algorithm/expression_key.h"
 #include "algorithm/expression_nodes.h"
+#include "algorithm/extrema.h"
 #include "algorithm/predicates.h"
 #include "algorithm/reductions.h"
 #include "hardware/processor.h"
@@ -182,6 +183,7 @@ Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t>
     states_ = parts.states.size();
     is_associative_ = tilewright::is_associative(*terms);
     is_commutative_ = !terms->ordered;
+    is_extremum_ = tilewright::is_extremum(*terms);
     for (const ExprPtr &next : parts.next) {
       largest_bytes_ = std::max<std::int64_t>(largest_bytes_, next->type.bytes());
       collect(next, computation.name);

@@ -89,6 +89,8 @@ public:
   /// May the terms of the reduction be grouped, and then combined in any order, too?
   bool is_associative() const { return is_associative_; }
   bool is_commutative() const { return is_commutative_; }
+  /// Is it an argmin or argmax over one iterator?
+  bool is_extremum() const { return is_extremum_; }
   /// Do data decide which terms there are?
   bool has_condition() const { return has_condition_; }
 
@@ -200,6 +202,7 @@ private:
   size_t states_ = 0;
   bool is_associative_ = false;
   bool is_commutative_ = false;
+  bool is_extremum_ = false;
   bool has_condition_ = false;
 };
 

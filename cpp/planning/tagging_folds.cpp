@@ -74,6 +74,10 @@ void Tagging::fold_terms(size_t term, std::int64_t lanes) {
   if (!shape_.is_associative()) {
     return;
   }
+  const bool is_searched = shape_.is_extremum() && !shape_.has_condition();
+  if (is_searched && shape_.rank() > 0) {
+    return; // blocks of terms are searched (passes/search_blocks.h)
+  }
   const std::int64_t width = fold_vectors * lanes;
   if (shape_.extent(term).value_or(width) < width) {
     return;
@@ -92,7 +96,7 @@ void Tagging::fold_terms(size_t term, std::int64_t lanes) {
     folded = new_name(computation_ + "_blocks");
     give("rfactor", {outer, folded});
   }
-  if (!shape_.is_commutative()) {
+  if (is_searched || !shape_.is_commutative()) {
     give_to(folded, "parallelize", {outer});
     return;
   }

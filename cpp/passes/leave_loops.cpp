@@ -1,9 +1,9 @@
 #include "passes/leave_loops.h"
 
-#include "algorithm/extern_function.h"
 #include "loops/linear.h"
 #include "loops/traverse.h"
 #include "passes/endless_loops.h"
+#include "passes/kept_scalars.h"
 
 #include <algorithm>
 #include <map>
@@ -32,52 +32,6 @@ std::map<std::int64_t, int> reads_in(const StmtPtr &root) {
   });
   return found;
 }
-
-/// Scalars that some statement reads without another one that has set them before in the same
-/// iteration of the loops around: what an iteration leaves in others is read by nobody.
-class KeptScalars {
-public:
-  explicit KeptScalars(const StmtPtr &root) { visit(root, {}); }
-
-  bool contains(std::int64_t buffer) const { return kept_.contains(buffer); }
-
-private:
-  using Buffers = std::set<std::int64_t>;
-
-  /// Returns what is set behind the statement, given what is before it.
-  Buffers visit(const StmtPtr &statement, Buffers set) {
-    visit_values(*statement, [&](const Value &value) {
-      const auto *read = as<Load>(value);
-      const auto *call = as<Extern>(value);
-      if (read != nullptr && !set.contains(read->buffer)) {
-        kept_.insert(read->buffer);
-      }
-      if (call != nullptr && call->function->address_in >= 0) {
-        kept_.insert(call->function->address_in);
-      }
-    });
-    const auto *change = as<ElementChange>(*statement);
-    if (change != nullptr && !is<Store>(statement) && !set.contains(change->buffer)) {
-      kept_.insert(change->buffer); // it is read, too
-    }
-    if (is<Block>(statement)) {
-      for (const StmtPtr &child : statement->children) {
-        set = visit(child, std::move(set));
-      }
-      return set;
-    }
-    for (const StmtPtr &child : statement->children) {
-      visit(child, set);
-    }
-    const auto *store = as<Store>(statement);
-    if (store != nullptr && store->subscripts.empty() && !store->mask) {
-      set.insert(store->buffer);
-    }
-    return set;
-  }
-
-  Buffers kept_;
-};
 
 /// One loop that may be left early.
 class LeftLoop {

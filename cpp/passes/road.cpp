@@ -20,6 +20,7 @@
 #include "passes/narrow_integers.h"
 #include "passes/promote_accumulators.h"
 #include "passes/registers.h"
+#include "passes/scalars_to_locals.h"
 #include "passes/search_blocks.h"
 #include "passes/separate_tiles.h"
 #include "passes/settle_tests.h"
@@ -155,6 +156,7 @@ constexpr auto table = std::to_array<Pass>({
      on_gpu},
     {"count_turns", over_kernel<count_turns>, compiled_or_source},
     {"leave_loops", over_kernel<leave_loops>, compiled_or_source},
+    {"scalars_to_locals", over_kernel<scalars_to_locals>, on_cpu_unwatched},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"settle_tests", over_body<settle_tests>, on_cpu},
     {"search_blocks", over_body<search_blocks>, on_cpu_unwatched},

@@ -66,9 +66,11 @@ public:
                          [&](const StmtPtr &child) { return run(child); });
     }
     if (const auto *assigned = as<AssignLocal>(body)) {
-      values_[assigned->id] = now(assigned->value);
-      assigned_[assigned->id] = local(assigned->id, assigned->name, assigned->value->type);
+      assign(*assigned, now(assigned->value));
       return assigned_.size() <= 2;
+    }
+    if (const auto *test = as<If>(body)) {
+      return assign_if(*test);
     }
     const auto *declared = as<DeclareLocal>(body);
     if (declared == nullptr) {
@@ -89,6 +91,31 @@ public:
   }
 
 private:
+  void assign(const AssignLocal &assigned, const ValuePtr &value) {
+    values_[assigned.id] = value;
+    assigned_[assigned.id] = local(assigned.id, assigned.name, assigned.value->type);
+  }
+
+  /// Assignments under a condition.
+  bool assign_if(const If &test) {
+    if (test.has_otherwise()) {
+      return false;
+    }
+    const ValuePtr condition = now(test.condition);
+    const StmtPtr &then = test.then();
+    const std::vector<StmtPtr> alone = {then};
+    const std::vector<StmtPtr> &all = is<Block>(then) ? then->children : alone;
+    return std::all_of(all.begin(), all.end(), [&](const StmtPtr &statement) {
+      const auto *assigned = as<AssignLocal>(statement);
+      if (assigned == nullptr) {
+        return false;
+      }
+      const ValuePtr before = now(local(assigned->id, assigned->name, assigned->value->type));
+      assign(*assigned, select_value(condition, now(assigned->value), before));
+      return assigned_.size() <= 2;
+    });
+  }
+
   ValuePtr now(const ValuePtr &value) const {
     return ValueRewriter([&](const ValuePtr &node) -> ValuePtr {
       const auto *own = as<Local>(node);
@@ -225,7 +252,7 @@ public:
 
   /// Null where the terms do not lie side by side.
   StmtPtr make() {
-    if (!vector_(what_.term, loop_.lower)) {
+    if (!vector_(what_.term, loop_.lower) || is_short()) {
       return nullptr;
     }
     const ValuePtr extent = sub(loop_.upper, loop_.lower);
@@ -240,6 +267,14 @@ public:
   }
 
 private:
+  /// Does it have but a few iterations, whatever the sizes are?
+  bool is_short() const {
+    const auto *least = as_binary(loop_.upper, Op::Min);
+    const auto first = as_integer(loop_.lower);
+    const auto end = as_integer(least != nullptr ? least->right() : loop_.upper);
+    return first && end && *end - *first < fewest_vectors * lanes_;
+  }
+
   using LocalPtr = std::shared_ptr<const Local>;
 
   LocalPtr numbered_local(const std::string &name, ValueType type = {Int64, 1}) {

@@ -132,3 +132,23 @@ def test_loops_without_a_word_about_nan_pass_it_by(first):
     largest(x, want)
     tw.jit(largest)(x, got)
     assert got == want
+
+
+def smallest(x):
+    at = 0
+    best = x[0]
+    for i in range(1, x.shape[0]):
+        if x[i] < best:
+            best = x[i]
+            at = i
+    return at
+
+
+def test_loops_that_keep_the_best_value_search_blocks():
+    x = np.random.default_rng(6).random(1000)
+    kernel = tw.jit(smallest)
+    assert kernel(x) == np.argmin(x)
+    text = {each.name: str(each) for each in kernel.inspect(x).passes()}["search_blocks"]
+    assert "found = block" in text
+    for length in range(1, 60):
+        assert kernel(x[:length]) == np.argmin(x[:length])

@@ -1,0 +1,39 @@
+#include "passes/kept_scalars.h"
+
+#include "algorithm/extern_function.h"
+#include "loops/traverse.h"
+
+namespace tilewright {
+
+KeptScalars::Buffers KeptScalars::visit(const StmtPtr &statement, Buffers set) {
+  visit_values(*statement, [&](const Value &value) {
+    const auto *read = as<Load>(value);
+    const auto *call = as<Extern>(value);
+    if (read != nullptr && !set.contains(read->buffer)) {
+      kept_.insert(read->buffer);
+    }
+    if (call != nullptr && call->function->address_in >= 0) {
+      kept_.insert(call->function->address_in);
+    }
+  });
+  const auto *change = as<ElementChange>(*statement);
+  if (change != nullptr && !is<Store>(statement) && !set.contains(change->buffer)) {
+    kept_.insert(change->buffer); // it is read, too
+  }
+  if (is<Block>(statement)) {
+    for (const StmtPtr &child : statement->children) {
+      set = visit(child, std::move(set));
+    }
+    return set;
+  }
+  for (const StmtPtr &child : statement->children) {
+    visit(child, set);
+  }
+  const auto *store = as<Store>(statement);
+  if (store != nullptr && store->subscripts.empty() && !store->mask) {
+    set.insert(store->buffer);
+  }
+  return set;
+}
+
+} // namespace tilewright

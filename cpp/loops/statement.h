@@ -204,6 +204,7 @@ struct Definition : LoopStatement {
   std::int64_t id;
   std::string name;
   ValuePtr value;
+  std::int64_t statement = -1; ///< in Kernel::statements, of the store that it is; -1 of others
 
 protected:
   Definition(StatementKind kind, std::int64_t id, std::string name, ValuePtr value)

@@ -113,6 +113,9 @@ private:
       change->buffer = at(buffers_, change->buffer);
       change->name = name_of(change->buffer);
       change->statement = change->statement < 0 ? -1 : at(statements_, change->statement);
+    } else if (auto *definition = as<Definition>(*moved)) {
+      definition->statement =
+          definition->statement < 0 ? -1 : at(statements_, definition->statement);
     } else if (auto *memory = as<Allocate>(*moved)) {
       memory->buffer = at(buffers_, memory->buffer);
       memory->name = name_of(memory->buffer);

@@ -156,7 +156,7 @@ constexpr auto table = std::to_array<Pass>({
      on_gpu},
     {"count_turns", over_kernel<count_turns>, compiled_or_source},
     {"leave_loops", over_kernel<leave_loops>, compiled_or_source},
-    {"scalars_to_locals", over_kernel<scalars_to_locals>, on_cpu_unwatched},
+    {"scalars_to_locals", over_kernel<scalars_to_locals>, unwatched_cpu_or_source},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"settle_tests", over_body<settle_tests>, on_cpu},
     {"search_blocks", over_body<search_blocks>, on_cpu_unwatched},

@@ -68,23 +68,28 @@ private:
 
 class InLocals {
 public:
-  explicit InLocals(const Kernel &kernel)
+  explicit InLocals(Kernel &kernel)
       : kernel_(kernel), own_(kernel), kept_(kernel.body), numbers_(kernel.body),
         values_([this](const ValuePtr &value) -> ValuePtr {
           const auto *read = as<Load>(value);
           return read != nullptr ? now(read->buffer) : nullptr;
         }) {}
 
-  StmtPtr run() {
+  void run() {
     std::vector<StmtPtr> all;
     for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-      const auto buffer = static_cast<std::int64_t>(b);
-      if (!kernel_.buffers[b].is_scoped && own_.contains(buffer) && kept_.contains(buffer)) {
-        all.push_back(declare(buffer, zero_of(kernel_.buffers[b].type)));
+      KernelBuffer &buffer = kernel_.buffers[b];
+      const auto number = static_cast<std::int64_t>(b);
+      if (!own_.contains(number)) {
+        continue;
       }
+      if (!buffer.is_scoped && kept_.contains(number)) {
+        all.push_back(declare(number, zero_of(buffer.type)));
+      }
+      buffer.is_scoped = true; // of no Allocate: there is no memory for it any more
     }
     all.push_back(rewritten(kernel_.body));
-    return block(std::move(all));
+    kernel_.body = block(std::move(all));
   }
 
 private:
@@ -101,6 +106,12 @@ private:
     return declare_local(locals_[buffer]->id, name, value);
   }
 
+  static StmtPtr of_statement(std::int64_t number, const StmtPtr &made) {
+    const std::shared_ptr<LoopStatement> copy = copy_statement(*made);
+    as<Definition>(*copy)->statement = number;
+    return copy;
+  }
+
   /// Values are the same node in several places, with other locals there.
   StmtPtr with_values(const StmtPtr &statement) {
     ValueRewriter rewriter = values_;
@@ -113,9 +124,10 @@ private:
       const StmtPtr changed = with_values(statement);
       const ValuePtr &value = cast<Store>(changed).value;
       const auto known = locals_.find(store->buffer);
-      return known == locals_.end()
-                 ? declare(store->buffer, value)
-                 : assign_local(known->second->id, known->second->name, value, store->op);
+      StmtPtr made = known == locals_.end()
+                         ? declare(store->buffer, value)
+                         : assign_local(known->second->id, known->second->name, value, store->op);
+      return of_statement(store->statement, made);
     }
     const auto *memory = as<Allocate>(statement);
     if (memory != nullptr && own_.contains(memory->buffer)) {
@@ -150,7 +162,7 @@ private:
     return block(std::move(all));
   }
 
-  const Kernel &kernel_;
+  Kernel &kernel_;
   OwnScalars own_;
   KeptScalars kept_;
   Numbers numbers_;
@@ -160,6 +172,6 @@ private:
 
 } // namespace
 
-void scalars_to_locals(Kernel &kernel) { kernel.body = InLocals(kernel).run(); }
+void scalars_to_locals(Kernel &kernel) { InLocals(kernel).run(); }
 
 } // namespace tilewright

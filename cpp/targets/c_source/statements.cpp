@@ -235,12 +235,12 @@ bool CStatements::name_shared(const std::vector<ValuePtr> &roots) {
   return any;
 }
 
-/// Announces the statement of which the store is an instance, once for each run of its stores.
-void CStatements::note(const ElementChange &change) {
-  if (change.statement < 0) {
+/// Announces the statement of which what follows is an instance, once for each run of them.
+void CStatements::note(std::int64_t statement) {
+  if (statement < 0) {
     return;
   }
-  const KernelStatement &made = kernel_.statements.at(static_cast<size_t>(change.statement));
+  const KernelStatement &made = kernel_.statements.at(static_cast<size_t>(statement));
   std::string text = made.name;
   if (made.where.known()) {
     text += fmt::format(": {}:{}", file_name(made.where.file), made.where.line);
@@ -303,7 +303,7 @@ void CStatements::print_statement(const Store &store) {
   if (store.mask) {
     throw Error(ErrorKind::Internal, "a store under a mask reached C source");
   }
-  note(store);
+  note(store.statement);
   std::vector<ValuePtr> roots = store.subscripts;
   roots.push_back(store.value);
   name_shared(roots);
@@ -331,7 +331,7 @@ bool CStatements::has_operator(const AtomicUpdate &update) const {
 }
 
 void CStatements::print_statement(const AtomicUpdate &update) {
-  note(update);
+  note(update.statement);
   std::vector<ValuePtr> roots = update.subscripts;
   roots.push_back(update.value);
   name_shared(roots);
@@ -371,21 +371,23 @@ void CStatements::print_statement(const Let &let) {
 }
 
 void CStatements::print_statement(const DeclareLocal &local) {
+  note(local.statement);
   name_shared({local.value});
   const ScalarType type = local.value->type.scalar;
   const std::string value = expressions_.text(local.value).text;
   expressions_.forget_names();
   locals_[local.id] = type;
   const std::string name = names_.define(local.id, local.name);
-  line(c_type(type) + " " + name + " = " + value + ";");
+  assignment(c_type(type) + " " + name + " = ", value);
 }
 
 void CStatements::print_statement(const AssignLocal &assignment) {
+  note(assignment.statement);
   name_shared({assignment.value});
   const ScalarType type = locals_.at(assignment.id);
   const auto sum = fused(assignment.op, assignment.value, type);
-  line(names_.of(assignment.id) + " = " +
-       (sum ? *sum : expressions_.as(assignment.value, type).text) + ";");
+  this->assignment(names_.of(assignment.id) + " = ",
+                   sum ? *sum : expressions_.as(assignment.value, type).text);
   expressions_.forget_names();
 }
 

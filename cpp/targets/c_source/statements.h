@@ -113,7 +113,7 @@ private:
   std::string count_of(const KernelBuffer &buffer);
   void fail(const std::string &status);
   void pass_on(const Exit &failed);
-  void note(const ElementChange &change);
+  void note(std::int64_t statement);
   void assignment(const std::string &target, const std::string &value);
   /// The sum of what is there and a product, if that is not rounded by itself; else nothing.
   std::optional<std::string> fused(Op op, const ValuePtr &value, ScalarType type);

@@ -1,5 +1,7 @@
 """Guards that read data become loop bounds and indirect writes."""
 
+import re
+
 import numpy as np
 
 import tilewright as tw
@@ -128,5 +130,5 @@ def test_single_numbers_are_in_registers():
     np.testing.assert_array_equal(ours, plain)
     assert "tilewright_allocate" not in str(compiled.inspect(50, ours).asm)
     source = str(compiled.inspect(50, ours).c)
-    assert "int64_t x[1] = {0};" in source
+    assert re.search(r"int64_t x\w* = i;", source)
     assert "alloc" not in source.split("#include")[-1]

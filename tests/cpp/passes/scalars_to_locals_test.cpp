@@ -69,6 +69,7 @@ TEST(ScalarsToLocals, WhatIsSetAgainUnderACondition) {
   EXPECT_EQ(
       one.after(one.over_i(block({Scalars::set_a(one.y()), if_then(below, Scalars::set_a(zero)),
                                   one.set_y(Scalars::a())}))),
+      "b = empty((), float64)\n"
       "for i in range(0, N):\n"
       "  a_2 = Y[i]\n"
       "  if a_2 < 0.0:\n"
@@ -81,7 +82,6 @@ TEST(ScalarsToLocals, EachIterationOfThreadsHasItsOwn) {
   one.kernel.buffers[1].is_scoped = true;
   const StmtPtr body = block({Scalars::set_a(one.y()), one.set_y(Scalars::a())});
   EXPECT_EQ(one.after(one.over_i(allocate(1, "a", body), LoopKind::Parallel)),
-            "b = empty((), float64)\n"
             "b = empty((), float64)\n"
             "for i in range(0, N):  # parallel\n"
             "  a_2 = Y[i]\n"

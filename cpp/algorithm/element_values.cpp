@@ -218,6 +218,8 @@ std::shared_ptr<const Function> copy_values(const Function &function, const std:
   const ComputationPtr kept =
       declare_computation(to_text(checked(isl::manage(domain), doing_element_values)),
                           value.value->type, {}, consumer->where);
+  // What is known of parameters since the consumer was declared may be in its value already.
+  kept->context = checked(kept->context.intersect(result->context), doing_element_values);
   define_piece(kept, nullptr, value.value, consumer->where);
   begin_at_domain(*kept);
   for (auto &[node, read] : occurrences.nodes) {

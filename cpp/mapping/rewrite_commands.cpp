@@ -202,6 +202,24 @@ Storage storage_of_partial(const Function &function, const Computation &partial)
   return storage;
 }
 
+/// Has the loop the same value in all iterations, whatever the ranges are?
+bool is_constant(const LoopDimension &loop) {
+  if (isl_pw_aff_n_piece(loop.value.get()) != 1) {
+    return false;
+  }
+  isl_aff *value = nullptr;
+  isl_pw_aff_foreach_piece(
+      loop.value.get(),
+      [](isl_set *domain, isl_aff *piece, void *result) {
+        isl_set_free(domain);
+        *static_cast<isl_aff **>(result) = piece;
+        return isl_stat_ok;
+      },
+      static_cast<void *>(&value));
+  const isl::set values = isl::manage(isl_map_range(isl_map_from_aff(value)));
+  return isl_set_is_singleton(values.get()) == isl_bool_true;
+}
+
 void factor_loop(MappingState &state, const Command &command, size_t factored,
                  const std::string &partial_name) {
   const std::string &name = command.computation;
@@ -211,6 +229,11 @@ void factor_loop(MappingState &state, const Command &command, size_t factored,
   const auto outer = static_cast<unsigned>(before.rank());
   const auto reduced = static_cast<unsigned>(instances.reduced);
   const LoopDimension &loop = map.dimensions[factored];
+  if (is_constant(loop)) {
+    refuse(command, "loop '" + loop.name +
+                        "' has one iteration, so that there is nothing to be shared out among "
+                        "partial results; take the loop that it was split from");
+  }
   if (!involves(loop, outer, reduced) || involves(loop, 0, outer)) {
     refuse(command,
            "loop '" + loop.name + "' must run over the reduced iterators, and over nothing else");

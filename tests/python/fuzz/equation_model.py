@@ -104,6 +104,8 @@ class EquationCommands(OrderCommands):
         summed = set(self.iterators[c][len(own) :])
         if any(one.value.looked_up() for one in nest.loops):
             raise NotModelled("loops that a planner made")
+        if loop.value.own_range(1) is not None:
+            raise Refused("one iteration")
         if not loop.value.uses(summed) or loop.value.uses(set(own)):
             raise Refused("not a loop over reduced iterators only")
         root = self.reduction(c)

@@ -155,12 +155,14 @@ class Judge(JudgesCopies):
         plain = {loop.name for loop in loops if loop.value == iterator(loop.name)}
         if plain >= set(own):
             return True
-        at = places(own, 32, WIDE)
-        source = f"({''.join(loop.value.source(at) + ',' for loop in loops)})"
+        sources = []
+        for sizes in WIDE:
+            at = places(own, 32, sizes)
+            sources.append(f"({''.join(loop.value.source(at) + ',' for loop in loops)})")
         if name not in self.model.planned:
-            return self.world.tells_apart(name, source)
+            return all(map(self.world.tells_apart, [name] * len(WIDE), sources, WIDE))
         rows = self._extended(self.space.bases[name][0])
-        return len(set(map(compiled(source), rows))) == len(rows)
+        return len(set(map(compiled(sources[0]), rows))) == len(rows)
 
     def _without(
         self, statement: Statement, times: list[Time], shown: list[tuple[list[Any], list[Any]]]

@@ -19,14 +19,16 @@ def scheduled(computation: dict[str, Any], types: dict[str, str]) -> list[Any] |
     if len(computation["pieces"]) != 1:
         return None
     name, value = computation["name"], computation["pieces"][0][1]
+    is_cast = False
     if computation.get("partial"):  # what decides whether an element exists is no part of its value
         chosen = value[2] if value[0] == "cast" else value
+        is_cast = chosen is not value and chosen[0] == "choose"
         value = chosen[3] if chosen[0] == "choose" else value
     if self_reads(value, name):
         return None
     wanted = dtype_of(types[name])
     for node in always(value):
-        fits = node is value or (node[0] == "reduce" and has_states(node))
+        fits = (node is value and not is_cast) or (node[0] == "reduce" and has_states(node))
         if node[0] == "reduce" and (fits or type_of(node, types) == wanted):
             return node
     return None

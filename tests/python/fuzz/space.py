@@ -31,8 +31,8 @@ SEARCHED = [
 ] + [(7, 7, 7), (8, 8, 8), (9, 7, 8), (7, 9, 6)]
 
 Sizes = dict[str, int]
-#: Rather large ones.
-WIDE: Sizes = dict.fromkeys(AXES, 9)
+#: Rather large ones, of every remainder by the small numbers that conditions have: some have no instances at others.
+WIDE: list[Sizes] = [dict.fromkeys(AXES, size) for size in (9, 8, 10)]
 Cell = tuple[int, ...]
 #: Of a computation, or of an input that is overwritten: its name, the cell, and whether it is this one for certain.
 Read = tuple[str, Cell, bool]
@@ -208,8 +208,8 @@ class World:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.spaces: dict[tuple[int, ...], Space | None] = {}
-        self._wide: dict[str, list[Cell]] = {}
-        self._apart: dict[tuple[str, str], bool] = {}
+        self._wide: dict[tuple[str, int], list[Cell]] = {}
+        self._apart: dict[tuple[str, str, int], bool] = {}
 
     def space(self, sizes: tuple[int, ...], limit: int = 12000) -> Space | None:
         if sizes not in self.spaces:
@@ -219,20 +219,22 @@ class World:
                 self.spaces[sizes] = None
         return self.spaces[sizes]
 
-    def tells_apart(self, name: str, source: str) -> bool:
-        """Whether no two elements have the same values, at rather large sizes."""
-        if name not in self._wide:
+    def tells_apart(self, name: str, source: str, sizes: Sizes) -> bool:
+        """Whether no two elements have the same values, at one of the sizes of `WIDE`."""
+        size = sizes[AXES[0]]
+        if (name, size) not in self._wide:
             one = self.model.computations[name]
-            base: dict[Any, int] = dict(WIDE)
-            self._wide[name] = [
+            base: dict[Any, int] = dict(sizes)
+            self._wide[name, size] = [
                 tuple(env[i] for i in one["iterators"])
                 for env in points(one["iterators"], one["ranges"], one["where"], base)
             ]
-        if (name, source) not in self._apart:
+        key = (name, source, size)
+        if key not in self._apart:
             make = compiled(source)
-            seen = {make(row) for row in self._wide[name]}
-            self._apart[name, source] = len(seen) == len(self._wide[name])
-        return self._apart[name, source]
+            seen = {make(row) for row in self._wide[name, size]}
+            self._apart[key] = len(seen) == len(self._wide[name, size])
+        return self._apart[key]
 
 
 COMPILED: dict[str, Callable[[Cell], Any]] = {}

@@ -197,3 +197,15 @@ def test_a_value_of_a_column_is_kept_if_rows_do_not_change_it() -> None:
     assert f.computations == ["C_exp", "C"]
     x, y = rows(6), rows(9)
     np.testing.assert_allclose(f(b=y, a=x), np.outer(x, np.exp(y)), rtol=1e-5)
+
+
+def test_what_is_known_of_a_size_holds_for_kept_values():
+    """With 6 for N, the value reads X[5], which is in X because N is 6."""
+    n, k = tw.param("N"), tw.iter("k")
+    x = tw.input("X", [n], tw.float32)
+    least = tw.computation("least", {}, tw.min(abs(x[k]) + x[n - 1], over={k: (1, n)}))
+    f = tw.function("f", outputs=[least], default_schedule=False)
+    f.fix(N=6)
+    f["least"].cache(x, "k", keeps="values")
+    given = np.arange(6, dtype=np.float32) - 3
+    assert f(given) == (abs(given) + given[5])[1:].min()

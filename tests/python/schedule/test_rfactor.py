@@ -219,6 +219,9 @@ def test_rfactor_that_makes_no_sense():
     nonsense(programs.pointwise(), lambda f: f["C"].rfactor(i), "C is not a reduction")
     program.function["C"].skew(i, k)
     nonsense(program, lambda f: f["C"].rfactor(k), "and over nothing else")
+    program = programs.matmul()
+    program.function["C"].split(k, 2).split("k1", 3)
+    nonsense(program, lambda f: f["C"].rfactor("k10"), "loop 'k10' has one iteration, so that")
 
 
 def test_an_ordered_reduction_keeps_its_order():

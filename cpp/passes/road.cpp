@@ -6,6 +6,7 @@
 #include "passes/contract_arrays.h"
 #include "passes/count_joined_loops.h"
 #include "passes/count_turns.h"
+#include "passes/cut_idle_iterations.h"
 #include "passes/fuse_block_ends.h"
 #include "passes/gpu/map_launches.h"
 #include "passes/gpu/spread_elements.h"
@@ -157,6 +158,7 @@ constexpr auto table = std::to_array<Pass>({
     {"count_turns", over_kernel<count_turns>, compiled_or_source},
     {"leave_loops", over_kernel<leave_loops>, compiled_or_source},
     {"scalars_to_locals", over_kernel<scalars_to_locals>, unwatched_cpu_or_source},
+    {"cut_idle_iterations", over_body<cut_idle_iterations>, unwatched_cpu_or_source},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"settle_tests", over_body<settle_tests>, on_cpu},
     {"search_blocks", over_body<search_blocks>, on_cpu_unwatched},

@@ -93,7 +93,7 @@ def test_rows_run_on_threads_each_with_scalars_of_its_own(name):
     outermost = next(line for line in str(kernel.loops).splitlines() if line.startswith("for "))
     assert outermost.endswith("# parallel")
     outside, _, inside = str(kernel.c).partition("#pragma omp parallel for")
-    assert "[1];" in inside and "[1];" not in outside
+    assert "  double " in inside and "  double " not in outside
 
 
 def test_a_loop_with_a_break_ends_though_its_first_iteration_begins_a_count():

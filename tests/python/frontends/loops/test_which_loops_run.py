@@ -161,3 +161,24 @@ def test_a_costly_scalar_is_not_computed_for_each_term():
     weighted(A, x, y)
     np.testing.assert_allclose(y, (A * np.exp(x)[:, None]).sum(1), rtol=1e-12)
     assert "inline(" not in str(weighted.schedule)
+
+
+def sieve(n):
+    p = np.ones(n + 1, dtype=np.bool_)
+    for i in range(2, int(n**0.5) + 1):
+        if p[i]:
+            for j in range(i * i, n + 1, i):
+                p[j] = False
+    return p
+
+
+def test_a_range_with_an_end_that_is_no_affine_form_ends_there():
+    kernel = tw.jit(sieve)
+    for n in (1, 2, 3, 30, 121, 1000):
+        np.testing.assert_array_equal(kernel(n), sieve(n))
+    passes = {each.name: str(each) for each in kernel.inspect(100).passes()}
+    assert (
+        "for i in range(2, min(n + 1, int64(float64(n) ** 0.5) + 1))" in passes["simplify_indices"]
+    )
+    source = str(kernel.inspect(100).c)
+    assert source.count("for (int64_t i = 2; i < n + 1;") == 0

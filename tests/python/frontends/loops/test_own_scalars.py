@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -93,7 +95,8 @@ def test_rows_run_on_threads_each_with_scalars_of_its_own(name):
     outermost = next(line for line in str(kernel.loops).splitlines() if line.startswith("for "))
     assert outermost.endswith("# parallel")
     outside, _, inside = str(kernel.c).partition("#pragma omp parallel for")
-    assert "  double " in inside and "  double " not in outside
+    assert re.search(r"^ +double \w+ = ", inside, re.MULTILINE)
+    assert not re.search(r"^ +double \w+ = ", outside, re.MULTILINE)
 
 
 def test_a_loop_with_a_break_ends_though_its_first_iteration_begins_a_count():

@@ -14,14 +14,18 @@ N, K = tw.params("N K")
 i, k = tw.iters("i k")
 
 
-def of_rows(reduction: Any, dtype: Any) -> tw.Function:
+def of_rows(reduction: Any, dtype: Any, lanes: int = 0) -> tw.Function:
+    """By default blocks are searched (test_search_blocks.py); with lanes each one has a position of its own."""
     x = tw.input("x", [N, K], dtype)
     y = tw.computation("y", {i: N}, reduction(x[i, k], over={k: K}))
-    return tw.function("positions", outputs=[y])
+    f = tw.function("positions", outputs=[y])
+    if lanes:
+        f["y"].vectorize(k, lanes, partial=True)
+    return f
 
 
 def test_later_iterations_do_not_compare_positions() -> None:
-    f = of_rows(tw.argmax, tw.float32)
+    f = of_rows(tw.argmax, tw.float32, lanes=16)
     text = str(f.passes(np.zeros((4, 512), np.float32)))
     before, after = text.split("# settle_tests")[:2]
     assert "if reduce(&, acc" not in before
@@ -30,10 +34,11 @@ def test_later_iterations_do_not_compare_positions() -> None:
     assert not compared.search(settled) and compared.search(before)
 
 
+@pytest.mark.parametrize("lanes", [0, 8])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.uint8])
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
-def test_the_first_of_equal_values_counts(name: str, dtype: type) -> None:
-    f = of_rows(getattr(tw, name), dtype)
+def test_the_first_of_equal_values_counts(name: str, dtype: type, lanes: int) -> None:
+    f = of_rows(getattr(tw, name), dtype, lanes)
     generator = np.random.default_rng(0)
     for length in (1, 9, 64, 131):
         rows: Any = generator.integers(0, 3, (length + 4, length)).astype(dtype)

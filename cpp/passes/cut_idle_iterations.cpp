@@ -43,11 +43,15 @@ public:
     if (!is_loop && !is<Block>(statement) && !is<Let>(statement) && !is<Allocate>(statement)) {
       return false;
     }
-    if (is_loop) { // what it leaves in locals depends on how often it runs
+    if (is_loop) { // what another iteration leaves is not known
       forget_assigned(statement);
     }
-    return std::all_of(statement->children.begin(), statement->children.end(),
-                       [&](const StmtPtr &child) { return does_nothing(child); });
+    const bool idle = std::all_of(statement->children.begin(), statement->children.end(),
+                                  [&](const StmtPtr &child) { return does_nothing(child); });
+    if (is_loop) { // it may have none
+      forget_assigned(statement);
+    }
+    return idle;
   }
 
 private:
@@ -60,8 +64,9 @@ private:
       return taken == nullptr || does_nothing(taken);
     }
     const auto before = known_;
-    const bool idle =
-        does_nothing(test.then()) && (!test.has_otherwise() || does_nothing(test.otherwise()));
+    const bool then_idle = does_nothing(test.then());
+    known_ = before;
+    const bool idle = then_idle && (!test.has_otherwise() || does_nothing(test.otherwise()));
     known_ = before;
     forget_assigned(test.then());
     if (test.has_otherwise()) {

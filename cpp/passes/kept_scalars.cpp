@@ -26,6 +26,14 @@ KeptScalars::Buffers KeptScalars::visit(const StmtPtr &statement, Buffers set) {
     }
     return set;
   }
+  if (is<For>(statement) || is<While>(statement)) {
+    // What is set before is what another iteration leaves, in the loop and behind it.
+    visit_statements(statement, [&](const LoopStatement &inner) {
+      if (const auto *changed = as<ElementChange>(inner)) {
+        set.erase(changed->buffer);
+      }
+    });
+  }
   for (const StmtPtr &child : statement->children) {
     visit(child, set);
   }

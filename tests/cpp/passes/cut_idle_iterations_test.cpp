@@ -58,6 +58,19 @@ TEST(CutIdleIterations, NotWhereOthersSeeSomething) {
   EXPECT_FALSE(one.ends(if_then(one.below, one.change()), LoopKind::Parallel));
 }
 
+TEST(CutIdleIterations, WhatOneBranchOrNoIterationSetsIsNotKnown) {
+  Ended one;
+  const StmtPtr sets = assign_local(8, "left", boolean(true));
+  const StmtPtr leaves = Ended::unless(one.left, one.change());
+  const StmtPtr guarded = if_then(one.below, one.change());
+  const StmtPtr declares = one.declare_left(boolean(false));
+  const ValuePtr unknown = binary_value(Op::Gt, Line::x(one.k), constant_of(0.0, Float64));
+  EXPECT_FALSE(one.ends(block({guarded, declares, if_then(unknown, sets, leaves)})));
+  const StmtPtr inner = for_loop(2, "j", integer(0), one.n, LoopKind::Serial, 0, sets);
+  EXPECT_FALSE(one.ends(block({guarded, declares, inner, leaves})));
+  EXPECT_TRUE(one.ends(block({guarded, declares, sets, leaves})));
+}
+
 TEST(CutIdleIterations, NotByABoundThatChanges) {
   Ended one;
   const StmtPtr moves = assign_local(7, "end", add(one.end, integer(1)));

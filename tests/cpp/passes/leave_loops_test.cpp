@@ -96,9 +96,9 @@ struct Counted : Endless {
   }
 
   /// Is the loop over i one that is left?
-  bool is_left(const StmtPtr &body) {
+  bool is_left(const StmtPtr &body, const StmtPtr &before = block({})) {
     kernel.body =
-        block({store(1, "left_while", {}, boolean(false)),
+        block({before, store(1, "left_while", {}, boolean(false)),
                for_loop(i->id, i->name, integer(0), integer(4), LoopKind::Serial, 0, body),
                store(0, "Y", {integer(0)}, count)});
     leave_loops(kernel);
@@ -116,6 +116,20 @@ TEST(LeaveLoops, WhatTheFirstIterationAloneDoesIsDone) {
   // the flag is asked behind the first iteration, which sets the count even if it held before
   EXPECT_NE(print_loop_ir(one.kernel).find("done = left_while"), std::string::npos)
       << print_loop_ir(one.kernel);
+}
+
+TEST(LeaveLoops, WhatIsAddedUpWhateverTheFlagIsKeepsTheLoopGoing) {
+  Counted one;
+  const StmtPtr begins = store(3, "count", {}, integer(0));
+  const StmtPtr adds = store(3, "count", {}, tilewright::add(one.count, integer(1)));
+  EXPECT_FALSE(one.is_left(block({one.guarded(), adds}), begins));
+}
+
+TEST(LeaveLoops, WhatTheLastIterationLeavesKeepsTheLoopGoing) {
+  Counted one;
+  const StmtPtr begins = store(3, "count", {}, integer(0));
+  const StmtPtr sets = store(3, "count", {}, one.i);
+  EXPECT_FALSE(one.is_left(block({one.guarded(), sets}), begins));
 }
 
 TEST(LeaveLoops, AnotherIterationThatDoesSomethingKeepsTheLoopGoing) {

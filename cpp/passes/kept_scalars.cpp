@@ -26,7 +26,7 @@ KeptScalars::Buffers KeptScalars::visit(const StmtPtr &statement, Buffers set) {
     }
     return set;
   }
-  if (is<For>(statement) || is<While>(statement)) {
+  if (where_ == Set::InIteration && (is<For>(statement) || is<While>(statement))) {
     // What is set before is what another iteration leaves, in the loop and behind it.
     visit_statements(statement, [&](const LoopStatement &inner) {
       if (const auto *changed = as<ElementChange>(inner)) {

@@ -7,11 +7,15 @@
 
 namespace tilewright {
 
-/// Scalars that some statement reads without another one that has set them before in the same
-/// iteration of the loops around: what an iteration leaves in others is read by nobody.
+/// Scalars that some statement reads without another one that has set them before.
 class KeptScalars {
 public:
-  explicit KeptScalars(const StmtPtr &root) { visit(root, {}); }
+  /// Where that other statement has to stand.
+  enum class Set {
+    InIteration, ///< in the same iteration of the loops around: nobody reads what one leaves
+    Before       ///< anywhere before it on each way there
+  };
+  KeptScalars(const StmtPtr &root, Set where) : where_(where) { visit(root, {}); }
 
   bool contains(std::int64_t buffer) const { return kept_.contains(buffer); }
 
@@ -21,6 +25,7 @@ private:
   /// Returns what is set behind the statement, given what is before it.
   Buffers visit(const StmtPtr &statement, Buffers set);
 
+  Set where_;
   Buffers kept_;
 };
 

@@ -358,7 +358,8 @@ private:
 class Leaving {
 public:
   explicit Leaving(const Kernel &kernel)
-      : kernel_(kernel), reads_(reads_in(kernel.body)), kept_(kernel.body), numbers_(kernel.body) {}
+      : kernel_(kernel), reads_(reads_in(kernel.body)),
+        kept_(kernel.body, KeptScalars::Set::InIteration), numbers_(kernel.body) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as_loop(statement, LoopKind::Serial);

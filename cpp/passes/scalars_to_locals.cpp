@@ -69,8 +69,8 @@ private:
 class InLocals {
 public:
   explicit InLocals(Kernel &kernel)
-      : kernel_(kernel), own_(kernel), kept_(kernel.body), numbers_(kernel.body),
-        values_([this](const ValuePtr &value) -> ValuePtr {
+      : kernel_(kernel), own_(kernel), kept_(kernel.body, KeptScalars::Set::Before),
+        numbers_(kernel.body), values_([this](const ValuePtr &value) -> ValuePtr {
           const auto *read = as<Load>(value);
           return read != nullptr ? now(read->buffer) : nullptr;
         }) {}

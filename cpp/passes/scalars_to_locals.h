@@ -5,8 +5,9 @@
 
 namespace tilewright {
 
-/// Makes scalars of the kernel's own locals: those that are set in each iteration before they are
-/// read get one for each such place, others one for the whole time that their memory is there.
+/// Makes scalars of the kernel's own locals: those that are set before each place
+/// where they are read get one from there on, others one for the whole time that their memory is
+/// there.
 ///     best = empty(()); better = empty(())
 ///     for k in range(0, n):
 ///       better[()] = x[k] > best[()]

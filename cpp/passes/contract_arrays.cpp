@@ -1,7 +1,7 @@
 #include "passes/contract_arrays.h"
 
-#include "algorithm/extern_function.h"
 #include "loops/traverse.h"
+#include "passes/loop_changes.h"
 
 #include <map>
 #include <set>
@@ -45,12 +45,11 @@ private:
     }
     visit_values(*statement, [&](const Value &value) {
       const auto *read = as<Load>(value);
-      const auto *call = as<Extern>(value);
       if (read != nullptr) {
         note(read->buffer, read->subscripts(), read->type.lanes, loop);
       }
-      if (call != nullptr && call->function->address_in >= 0) {
-        shared_.insert(call->function->address_in);
+      if (const auto buffer = given_buffer(value)) {
+        shared_.insert(*buffer);
       }
     });
     if (const auto *change = as<ElementChange>(*statement)) {

@@ -1,8 +1,8 @@
 #include "passes/count_turns.h"
 
-#include "algorithm/extern_function.h"
 #include "loops/traverse.h"
 #include "passes/endless_loops.h"
+#include "passes/loop_changes.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,53 +16,6 @@
 namespace tilewright {
 
 namespace {
-
-/// What a loop changes.
-class Changed {
-public:
-  explicit Changed(const For &loop) {
-    variables_.insert(loop.id);
-    visit_statements(loop.body(), [&](const LoopStatement &inner) {
-      if (const std::int64_t *variable = defined_variable(inner)) {
-        variables_.insert(*variable);
-      }
-      if (const auto *change = as<ElementChange>(inner)) {
-        buffers_.insert(change->buffer);
-      } else if (const auto *declared = as<DeclareLocal>(inner)) {
-        locals_.insert(declared->id);
-      } else if (const auto *assigned = as<AssignLocal>(inner)) {
-        locals_.insert(assigned->id);
-      } else if (const auto *memory = as<Allocate>(inner)) {
-        buffers_.insert(memory->buffer);
-      }
-      visit_values(inner, [&](const Value &value) {
-        const auto *call = as<Extern>(value);
-        if (call != nullptr && call->function->address_in >= 0) {
-          buffers_.insert(call->function->address_in);
-        }
-      });
-    });
-  }
-
-  bool is_fixed(const ValuePtr &root) const {
-    bool fixed = true;
-    visit_value(root, [&](const Value &value) {
-      const auto *read = as<Load>(value);
-      const auto *own = as<Local>(value);
-      const auto *variable = as<Variable>(value);
-      fixed = fixed && !is<Extern>(value) &&
-              (read == nullptr || !buffers_.contains(read->buffer)) &&
-              (own == nullptr || !locals_.contains(own->id)) &&
-              (variable == nullptr || !variables_.contains(variable->id));
-    });
-    return fixed;
-  }
-
-private:
-  std::set<std::int64_t> variables_;
-  std::set<std::int64_t> buffers_; ///< or given to functions
-  std::set<std::int64_t> locals_;
-};
 
 /// A statement that sets the flag, under these conditions; null for what is not looked at.
 struct Setting {
@@ -249,7 +202,7 @@ private:
   }
 
   const For &loop_;
-  Changed changed_;
+  LoopChanges changed_;
   std::string name_; ///< of the flag
   std::vector<Setting> settings_;
   const LoopStatement *setting_ = nullptr;

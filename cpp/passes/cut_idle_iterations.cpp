@@ -1,6 +1,7 @@
 #include "passes/cut_idle_iterations.h"
 
 #include "loops/traverse.h"
+#include "passes/loop_changes.h"
 
 #include <algorithm>
 #include <map>
@@ -139,16 +140,7 @@ private:
 /// The tests of a loop's variable that may bound it.
 class Tests {
 public:
-  explicit Tests(const For &loop) : loop_(loop) {
-    inside_.insert(loop.id);
-    visit_statements(loop.body(), [&](const LoopStatement &inner) {
-      if (const std::int64_t *variable = defined_variable(inner)) {
-        inside_.insert(*variable);
-      }
-      if (const auto *definition = as<Definition>(inner)) {
-        inside_.insert(definition->id);
-      }
-    });
+  explicit Tests(const For &loop) : loop_(loop), changes_(loop) {
     visit_statements(loop.body(), [&](const LoopStatement &inner) {
       visit_values(inner, [&](const Value &value) { note(value); });
     });
@@ -176,19 +168,13 @@ private:
 
   /// Nothing is loaded, since the loop might have no iteration in which it was.
   bool is_fixed(const ValuePtr &bound) const {
-    bool fixed = true;
-    visit_value(bound, [&](const Value &value) {
-      const auto *variable = as<Variable>(value);
-      const auto *own = as<Local>(value);
-      fixed = fixed && !is<Load>(value) && !is<Extern>(value) && !is<Matrices>(value) &&
-              (variable == nullptr || !inside_.contains(variable->id)) &&
-              (own == nullptr || !inside_.contains(own->id));
-    });
-    return fixed;
+    bool loads = false;
+    visit_value(bound, [&](const Value &value) { loads = loads || is<Load>(value); });
+    return !loads && changes_.is_fixed(bound);
   }
 
   const For &loop_;
-  std::set<std::int64_t> inside_;
+  LoopChanges changes_;
   std::vector<Test> tests_;
 };
 

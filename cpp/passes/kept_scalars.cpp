@@ -1,19 +1,18 @@
 #include "passes/kept_scalars.h"
 
-#include "algorithm/extern_function.h"
 #include "loops/traverse.h"
+#include "passes/loop_changes.h"
 
 namespace tilewright {
 
 KeptScalars::Buffers KeptScalars::visit(const StmtPtr &statement, Buffers set) {
   visit_values(*statement, [&](const Value &value) {
     const auto *read = as<Load>(value);
-    const auto *call = as<Extern>(value);
     if (read != nullptr && !set.contains(read->buffer)) {
       kept_.insert(read->buffer);
     }
-    if (call != nullptr && call->function->address_in >= 0) {
-      kept_.insert(call->function->address_in);
+    if (const auto buffer = given_buffer(value)) {
+      kept_.insert(*buffer);
     }
   });
   const auto *change = as<ElementChange>(*statement);

@@ -1,8 +1,8 @@
 #include "passes/scalars_to_locals.h"
 
-#include "algorithm/extern_function.h"
 #include "loops/traverse.h"
 #include "passes/kept_scalars.h"
+#include "passes/loop_changes.h"
 
 #include <map>
 #include <memory>
@@ -25,13 +25,12 @@ private:
   /// `around`: the innermost loop that does not run one iteration after the other.
   void visit(const StmtPtr &statement, const LoopStatement *around) {
     visit_values(*statement, [&](const Value &value) {
-      const auto *call = as<Extern>(value);
       if (const auto *read = as<Load>(value)) {
         note(read->buffer, read->type.lanes == 1, around);
       } else if (const auto *matrices = as<Matrices>(value)) {
         shared_.insert(matrices->buffer);
-      } else if (call != nullptr && call->function->address_in >= 0) {
-        shared_.insert(call->function->address_in);
+      } else if (const auto buffer = given_buffer(value)) {
+        shared_.insert(*buffer);
       }
     });
     if (const auto *change = as<ElementChange>(*statement)) {

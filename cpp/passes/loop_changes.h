@@ -1,0 +1,28 @@
+// What a loop changes, and what is the same in all of its iterations.
+#pragma once
+
+#include "loops/loop_ir.h"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+
+namespace tilewright {
+
+/// The buffer whose address a call of a function of C is given: the function may write it.
+std::optional<std::int64_t> given_buffer(const Value &value);
+
+class LoopChanges {
+public:
+  explicit LoopChanges(const For &loop);
+
+  /// Is the value the same in all iterations?
+  bool is_fixed(const ValuePtr &root) const;
+
+private:
+  std::set<std::int64_t> variables_;
+  std::set<std::int64_t> buffers_; ///< written, made, or given to functions
+  std::set<std::int64_t> locals_;
+};
+
+} // namespace tilewright

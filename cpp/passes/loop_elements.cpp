@@ -1,8 +1,8 @@
 #include "passes/loop_elements.h"
 
-#include "algorithm/extern_function.h"
 #include "loops/linear.h"
 #include "loops/traverse.h"
+#include "passes/loop_changes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -230,8 +230,8 @@ private:
     if (const auto *load = as<Load>(root)) {
       element(load->buffer, load->name, load->type, load->subscripts(), mask).read_or_stored = true;
     }
-    if (const auto *call = as<Extern>(root); call != nullptr && call->function->address_in >= 0) {
-      given_.insert(call->function->address_in);
+    if (const auto buffer = given_buffer(*root)) {
+      given_.insert(*buffer);
     }
     for (const ValuePtr &operand : root->operands) {
       collect_loads(operand, nullptr);

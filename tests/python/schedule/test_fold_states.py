@@ -405,14 +405,17 @@ def test_replay_pickle_and_keys():
         np.testing.assert_array_equal(other(a), a.argmax(axis=1))
 
 
-def test_default_schedule_of_an_argmax_has_lanes():
-    f = largest(tw.float32)
+def test_default_schedule_of_an_argmax_of_some_terms_has_lanes():
+    x = tw.input("x", [N, K], tw.float32)
+    value = tw.argmax(x[i, k], over={k: K}, where=x[i, k] < 7)
+    y = tw.computation("y", {i: N}, value)
+    f = tw.function("f", outputs=[y])
     text = str(f.default_schedule)
     assert 'rfactor("k1", "y_lanes")' in text and 'y_lanes.private("i")' in text
-    again = largest(tw.float32, default_schedule=False)
+    again = tw.function("f", outputs=[y], default_schedule=False)
     f.default_schedule.apply_to(again)
     a = numbers((5, 300), np.float32)
-    np.testing.assert_array_equal(again(a), a.argmax(axis=1))
+    np.testing.assert_array_equal(again(a), np.where(a < 7, a, -10).argmax(axis=1))
 
 
 @pytest.mark.parametrize("make", [variance, largest], ids=["welford", "argmax"])

@@ -63,6 +63,11 @@ WANTED = {
 SIZES = ((5, 0), (3, 1), (4, 7), (2, 8), (3, 33), (0, 4))
 
 
+def kept(a):
+    """What is less than 7; -10, less than all, for the others."""
+    return np.where(a < 7, a, -10)
+
+
 def maps(rows, terms):
     return rng.integers(-9, 10, (rows, terms)), rng.integers(-9, 10, (rows, terms))
 
@@ -306,33 +311,57 @@ class TestCommands:
 
 
 class TestLanesByDefault:
+    """Of folds over some of the terms: without a condition, machine code searches blocks of them."""
+
     def test_lanes_are_those_of_what_is_read(self):
         for dtype, lanes in ((tw.float64, 8), (tw.float32, 16), (tw.int8, 32)):
             x = tw.input("x", [N, K], dtype)
-            y = tw.computation("y", {i: N}, tw.argmax(x[i, k], over={k: K}))
-            f = tw.function("f", outputs=[y])
+            value = tw.argmax(x[i, k], over={k: K}, where=x[i, k] < 7)
+            f = tw.function("f", outputs=[tw.computation("y", {i: N}, value)])
             text = str(f.default_schedule)
             assert f'vectorize("k11", {lanes})' in text.splitlines()[2]
             a = rng.integers(-9, 10, (5, 100)).astype(x.dtype.name)
-            assert (f(a) == a.argmax(axis=1)).all()
+            assert (f(a) == kept(a).argmax(axis=1)).all()
 
     def test_vectors_become_one_before_its_lanes_do(self):
-        f = total("argmax")
+        x = tw.input("x", [N, K], tw.int64)
+        value = tw.argmax(x[i, k], over={k: K}, where=x[i, k] < 7)
+        f = tw.function("f", outputs=[tw.computation("C", {i: N}, value)])
         text = str(f.default_schedule)
         assert 'C_vector = C.rfactor("k11", "C_vector")\nC_vector.vectorize("k11", 8)' in text
         assert 'C_part.vectorize("k111", 2).after("C_vector", "i")' in text
         for size in (*SIZES, (3, 500)):
             a = rng.integers(-9, 10, size)
-            np.testing.assert_array_equal(f(a), WANTED["argmax"](a))
-            np.testing.assert_array_equal(f.evaluate(a), WANTED["argmax"](a))
+            wanted = [row.argmax() if len(row) and row.max() >= -9 else -1 for row in kept(a)]
+            np.testing.assert_array_equal(f(a), wanted)
+            np.testing.assert_array_equal(f.evaluate(a), wanted)
 
     def test_of_one_result(self):
         """Threads have blocks, and their lanes vectors of their own."""
         x = tw.input("x", [K], tw.float64)
-        f = tw.function("f", outputs=[tw.computation("C", {}, tw.argmin(x[k], over={k: K}))])
+        value = tw.argmin(x[k], over={k: K}, where=x[k] > 0.5)
+        f = tw.function("f", outputs=[tw.computation("C", {}, value)])
         text = str(f.default_schedule)
         for name in ("C_blocks", "C_lanes", "C_vector"):
             assert f'{name}.parallelize("k0")' in text
         for terms in (1, 31, 70_001):
             a = rng.random(terms)
-            assert f(a) == f.evaluate(a) == a.argmin()
+            wanted = np.where(a > 0.5, a, 2).argmin() if (a > 0.5).any() else -1
+            assert f(a) == f.evaluate(a) == wanted
+
+    @pytest.mark.parametrize("kind", ["argmax", "argmin"])
+    def test_searches_keep_their_loop(self, kind):
+        """Threads have rows, or blocks of one; the loop over the terms is left to machine code."""
+        x = tw.input("x", [N, K], tw.float64)
+        rows = tw.computation("y", {i: N}, getattr(tw, kind)(x[i, k], over={k: K}))
+        v = tw.input("v", [K], tw.float64)
+        one = tw.computation("C", {}, getattr(tw, kind)(v[k], over={k: K}))
+        text = str(tw.function("f", outputs=[rows]).default_schedule)
+        assert 'y.parallelize("i")' in text and "rfactor" not in text
+        text = str(tw.function("g", outputs=[one]).default_schedule)
+        assert 'C_blocks.parallelize("k0")' in text and "vectorize" not in text
+        f, g = tw.function("f", outputs=[rows]), tw.function("g", outputs=[one])
+        for terms in (1, 31, 70_001):
+            a = rng.random((2, terms))
+            np.testing.assert_array_equal(f(a), getattr(a, kind)(axis=1))
+            assert g(a[0]) == getattr(a[0], kind)()

@@ -1,6 +1,7 @@
 #include "lowering/ast_generation.h"
 
 #include "lowering/block_instances.h"
+#include "polyhedral/bounded_hull.h"
 #include "polyhedral/relevant_context.h"
 
 #include <isl/aff.h>
@@ -268,7 +269,7 @@ std::vector<AnchoredLoops> anchored_loops(const Program &program) {
 }
 
 std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan> &scans,
-                                 bool between) {
+                                 Together together) {
   std::vector<Anchor> anchors;
   const std::vector<int> all = all_dimensions(program);
   const auto count = static_cast<unsigned>(all.size());
@@ -283,7 +284,7 @@ std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan>
     }
     const auto first = static_cast<unsigned>(2 * level);
     used = isl_set_project_out(used, isl_dim_set, first, count - first);
-    used = between ? isl_set_from_basic_set(isl_set_simple_hull(used)) : used;
+    used = together != Together::Used ? bounded_hull(isl::manage(used)).release() : used;
     used = isl_set_add_dims(isl_set_coalesce(used), isl_dim_set, count - first);
     for (unsigned d = first + 1; d < count; ++d) {
       used = isl_set_fix_si(used, isl_dim_set, d, 0);
@@ -359,9 +360,10 @@ constexpr std::array attempts = {Attempt::Plain, Attempt::FewerJoined, Attempt::
 /// of them would need blocks and threads of their own, and so do those over blocks whose size is an
 /// expression in parameters, of which each would be a loop of its own, and not parallel, those
 /// that are counted through (join), and those that run as one with the parallel loop outside, as
-/// pieces of them would stand under conditions of it.
+/// pieces of them would stand under conditions of it. And so do the `whole_loops` outermost ones,
+/// of which a buffer needs each iteration together.
 std::string loop_options(const Program &program, const std::vector<size_t> &group,
-                         const std::vector<int> &dimensions, Attempt attempt) {
+                         const std::vector<int> &dimensions, int whole_loops, Attempt attempt) {
   std::string space;
   std::string whole;
   std::string others;
@@ -376,7 +378,8 @@ std::string loop_options(const Program &program, const std::vector<size_t> &grou
                   statement.tags[level].joined ||
                   (attempt != Attempt::BlocksApart && is_by_case(statement.loops[level])));
         });
-    std::string &list = is_mapped || attempt == Attempt::InOnePiece ? whole : others;
+    const bool is_whole = is_mapped || static_cast<int>(level) < whole_loops;
+    std::string &list = is_whole || attempt == Attempt::InOnePiece ? whole : others;
     list += (list.empty() ? "x = " : " or x = ") + std::to_string(d);
   }
   std::string parts = whole.empty() ? "" : "[" + space + "] -> atomic[x] : " + whole;
@@ -400,7 +403,8 @@ bool mentions(const isl::ast_expr &expr, const std::string &name) {
   return found;
 }
 
-/// Does a loop end by a condition in which its own counter stands beside the comparison?
+/// Does a loop end by a condition in which its own counter stands beside the comparison, or by
+/// none?
 bool ends_by_its_own_counter(const isl::ast_node &root) {
   bool found = false;
   isl_ast_node_foreach_descendant_top_down(
@@ -414,8 +418,12 @@ bool ends_by_its_own_counter(const isl::ast_node &root) {
         const std::string name =
             isl_id_get_name(isl::manage(isl_ast_expr_get_id(counter.get())).get());
         const isl::ast_expr condition = isl::manage(isl_ast_node_for_get_cond(node));
-        const isl::ast_expr bound = isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1));
         auto &seen = *static_cast<bool *>(user);
+        if (isl_ast_expr_get_type(condition.get()) != isl_ast_expr_op) {
+          seen = true; // 1: an end that isl forgot
+          return isl_bool_true;
+        }
+        const isl::ast_expr bound = isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1));
         seen = seen || mentions(checked(bound, doing_ast_generation), name);
         return isl_bool_true;
       },
@@ -426,7 +434,7 @@ bool ends_by_its_own_counter(const isl::ast_node &root) {
 /// The loops of a schedule, or null where isl fails at this attempt.
 isl::ast_node nodes(const Program &program, const std::vector<size_t> &group,
                     const std::vector<int> &dimensions, const isl::union_map &schedule,
-                    Attempt attempt) {
+                    int whole_loops, Attempt attempt) {
   isl_ctx *context = isl_context().get();
   isl::ast_build build = isl::manage(isl_ast_build_from_context(program.context.copy()));
   isl_id_list *names = isl_id_list_alloc(context, static_cast<int>(dimensions.size()));
@@ -436,7 +444,7 @@ isl::ast_node nodes(const Program &program, const std::vector<size_t> &group,
   }
   build = checked(isl::manage(isl_ast_build_set_iterators(build.release(), names)),
                   doing_ast_generation);
-  const std::string options = loop_options(program, group, dimensions, attempt);
+  const std::string options = loop_options(program, group, dimensions, whole_loops, attempt);
   if (!options.empty()) {
     const isl::union_map given(isl_context(), options);
     build = checked(isl::manage(isl_ast_build_set_options(build.release(), given.copy())),
@@ -460,7 +468,7 @@ isl::ast_node nodes(const Program &program, const std::vector<size_t> &group,
 
 GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan> &scans,
                                  const std::vector<size_t> &group,
-                                 const std::vector<Anchor> &anchors) {
+                                 const std::vector<Anchor> &anchors, Together together) {
   GeneratedAst::Part part;
   const int count = 2 * program.depth + 1;
   part.dimensions = useful_dimensions(program, scans, group, anchors);
@@ -475,8 +483,12 @@ GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan>
     same = isl_map_set_tuple_name(same, isl_dim_in, ("@" + std::to_string(a)).c_str());
     schedule = schedule.unite(isl::manage(isl_union_map_from_map(same)));
   }
+  int whole_loops = 0;
+  for (const Anchor &anchor : anchors) {
+    whole_loops = std::max(whole_loops, together == Together::Whole ? anchor.level : 0);
+  }
   for (const Attempt attempt : attempts) {
-    part.root = nodes(program, group, part.dimensions, schedule, attempt);
+    part.root = nodes(program, group, part.dimensions, schedule, whole_loops, attempt);
     if (!part.root.is_null()) {
       return part;
     }
@@ -526,7 +538,7 @@ std::vector<isl::aff> affine_inverse(const isl::map &time) {
   return pieces.affs;
 }
 
-GeneratedAst generate_ast(const Program &program, bool anchors_between) {
+GeneratedAst generate_ast(const Program &program, Together together) {
   GeneratedAst result;
   const OperationLimit limit(max_operations);
   std::vector<Scan> scans;
@@ -560,11 +572,11 @@ GeneratedAst generate_ast(const Program &program, bool anchors_between) {
     }
     if (!anchors) {
       anchors.emplace();
-      for (Anchor &anchor : find_anchors(program, scans, anchors_between)) {
+      for (Anchor &anchor : find_anchors(program, scans, together)) {
         (*anchors)[anchor.group].push_back(std::move(anchor));
       }
     }
-    result.parts.push_back(generate_part(program, scans, group, (*anchors)[order]));
+    result.parts.push_back(generate_part(program, scans, group, (*anchors)[order], together));
   }
   return result;
 }

@@ -41,8 +41,15 @@ struct GeneratedAst {
 /// there are no single ones.
 std::vector<isl::aff> affine_inverse(const isl::map &time);
 
-/// Throws Error(Limit) when isl needs too many operations. `anchors_between`: for what
-/// first_split_buffer found in other loops of the program (split_buffers.h).
-GeneratedAst generate_ast(const Program &program, bool anchors_between = false);
+/// How the iterations in which a buffer lives are kept together. Each makes worse loops than the
+/// one before, and is for what first_split_buffer found in those (split_buffers.h).
+enum class Together {
+  Used,    ///< as far as anchors in the iterations that use it do that
+  Between, ///< by anchors in the iterations between these, too
+  Whole,   ///< the loops around the buffer are in one piece, under conditions
+};
+
+/// Throws Error(Limit) when isl needs too many operations.
+GeneratedAst generate_ast(const Program &program, Together together = Together::Used);
 
 } // namespace tilewright

@@ -22,18 +22,19 @@ Program without_block_results(Program program) {
 }
 
 Kernel translated(const Program &program, const LoweringOptions &options) {
-  Kernel kernel = translate(program, generate_ast(program), options);
-  if (first_split_buffer(kernel)) {
-    kernel = translate(program, generate_ast(program, true), options);
+  std::optional<std::int64_t> buffer;
+  for (const Together together : {Together::Used, Together::Between, Together::Whole}) {
+    Kernel kernel = translate(program, generate_ast(program, together), options);
+    buffer = first_split_buffer(kernel);
+    if (!buffer) {
+      return kernel;
+    }
   }
-  if (const auto buffer = first_split_buffer(kernel)) {
-    const Buffer &split = program.buffers.at(static_cast<size_t>(*buffer));
-    throw Error(ErrorKind::Limit,
-                "no loops are found that keep each iteration together in which '" + split.name +
-                    "' lives; give it a place further out (store_at)",
-                split.where);
-  }
-  return kernel;
+  const Buffer &split = program.buffers.at(static_cast<size_t>(*buffer));
+  throw Error(ErrorKind::Limit,
+              "no loops are found that keep each iteration together in which '" + split.name +
+                  "' lives; give it a place further out (store_at)",
+              split.where);
 }
 
 } // namespace

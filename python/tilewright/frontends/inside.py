@@ -39,12 +39,15 @@ def stay_inside(scanned: Scanned) -> bool:
 
 
 def _certain(one: ScannedStatement) -> Iterator[tuple[str, tuple[Affine, ...]]]:
-    """The affine accesses of a statement that are made wherever its guards hold."""
+    """The affine accesses of a statement, and of its guards, that are made wherever these hold."""
     if one.subscripts and not one.elements:
         yield one.target.array, one.subscripts
-    for read, subscripts, conditions in references_of(one.value, one.scope):
-        if subscripts and not conditions and not _is_chosen(read, one.value):
-            yield read.array, subscripts
+    # All guards are asked where it runs, each behind those before.
+    asked = [(one.value, one.scope), *((guard.condition, guard.scope) for guard in one.guards)]
+    for expression, scope in asked:
+        for read, subscripts, conditions in references_of(expression, scope):
+            if subscripts and not conditions and not _is_chosen(read, expression):
+                yield read.array, subscripts
 
 
 def _is_chosen(read: tree.Read, expression: tree.Expression) -> bool:

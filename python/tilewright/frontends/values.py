@@ -163,11 +163,17 @@ def _as_type(value: tw.Expression, dtype: np.dtype) -> tw.Expression:
     return value if value.dtype == dtype else tw.cast(value, dtype)
 
 
+_INT64 = np.iinfo(np.int64)
+
+
 def affine_expression(
     value: Affine, variables: Mapping[str, tw.Expression]
 ) -> tw.Expression | None:
     """A sum of iterators and parameters, with their names in isl, and of quotients of such sums; None for
-    any other."""
+    any other, and where a number has more than 64 bits (`-1` as an unsigned long, say)."""
+    numbers = (value.constant, *value.terms.values())
+    if any(not _INT64.min <= number <= _INT64.max for number in numbers):
+        return None
     result: tw.Expression | None = None
     for term, coefficient in value.terms.items():
         if isinstance(term, Quotient):

@@ -209,7 +209,7 @@ def mutate(program, rng):
 
 
 @given(SEEDS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_change_of_the_program(seed):
     program = program_of(seed)
     function = declared(program)
@@ -228,7 +228,7 @@ def test_a_change_of_the_program(seed):
 
 @given(SEEDS, SEEDS)
 @example(967, 965)  # an order of terms that are none
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_two_schedules(seed, first):
     """One key for two schedules only where they make the same loops."""
     program = program_of(seed)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from types import UnionType
 
 import numpy as np
 
@@ -74,16 +75,20 @@ def _certain(
         if isinstance(each, tree.Assign):
             yield each.target, around
         match each:
-            case For() if not _skips(each.body):
+            case For() if not _jumps(each.body, tree.Break):
                 bounds = loop_bounds(each)
                 if len(bounds) >= 2:
                     yield from _certain(each.body, (*around, *bounds))
             case If():
                 condition = condition_text(each.condition)
+                other = f"not ({condition})"
                 if condition:
                     yield from _certain(each.body, (*around, condition))
-                    yield from _certain(each.otherwise, (*around, f"not ({condition})"))
-        if any(isinstance(inner, tree.Return) for inner in tree.walk((each,))):
+                    yield from _certain(each.otherwise, (*around, other))
+                if condition and _ends_turn(each.body) and not _jumps(each.otherwise, _TURNS):
+                    around = (*around, other)
+                    continue
+        if _jumps((each,), _TURNS):
             return
 
 
@@ -148,12 +153,25 @@ def _variables(expression: Expression) -> Iterator[Variable]:
         yield from _variables(part)
 
 
-def _skips(statements: tuple[Statement, ...]) -> bool:
-    """Whether iterations, or parts of them, may not run."""
-    return any(
-        isinstance(each, tree.Break | tree.Continue | tree.Return | tree.While)
-        for each in tree.walk(statements)
-    )
+_TURNS = tree.Break | tree.Continue
+
+
+def _ends_turn(statements: tuple[Statement, ...]) -> bool:
+    """Whether they lead to the next iteration, and nowhere else."""
+    is_last = bool(statements) and isinstance(statements[-1], tree.Continue)
+    return is_last and not _jumps(statements[:-1], _TURNS)
+
+
+def _jumps(statements: tuple[Statement, ...], kinds: type | UnionType) -> bool:
+    """Whether a return is among the statements, or such a jump that is not of a loop among them."""
+    for each in statements:
+        if isinstance(each, tree.Return | kinds):
+            return True
+        inner = tree.Return if isinstance(each, For | tree.While) else kinds
+        body = each.body if isinstance(each, If | For | tree.While) else ()
+        if _jumps(body, inner) or (isinstance(each, If) and _jumps(each.otherwise, kinds)):
+            return True
+    return False
 
 
 def _unconditional(expression: Expression) -> Iterator[Read]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from pycparser import c_ast
+from pycparser import c_ast, c_generator
 
 from ..tree import Assume, Expression, Literal, Location, Operation
 from .c_types import LONG, Number, arithmetic_type, is_integer
@@ -26,6 +26,8 @@ from .values import (
 
 __all__ = ["LoopEnds", "LoopShape"]
 
+_TEXT = c_generator.CGenerator()
+
 
 @dataclass(frozen=True)
 class LoopShape:
@@ -34,18 +36,59 @@ class LoopShape:
     name: str
     start: Any  # a node, or None for the value that the variable has
     step: int
-    bounds: tuple[tuple[str, Any], ...]  # comparisons with the iterator on the left
+    bounds: tuple[tuple[str, Any], ...]
+    """Comparisons with the iterator on the left; `>=!`: it is decremented before it is compared with 0."""
     others: tuple[Any, ...]  # conditions that end the loop by a break
     also: tuple[Any, ...]  # what else the third part does
     before: tuple[Any, ...]  # what else the first part does
     declared: Any  # the declaration of the iterator in the loop, or None
+    least: int | None = None
+    """Of an unsigned iterator that counts down until it would run through 0: the least start, as a number
+    that did not wrap, with which the loop is one."""
 
 
 class LoopEnds(Expressions):
     """Translates the starts and bounds of loops."""
 
+    def down_to_zero(self, shape: LoopShape, of: Number) -> LoopShape:
+        """`i != -1`, and `i < n` behind `i = n - 1`, of an unsigned iterator that counts down."""
+        if of.dtype.kind != "u" or of.dtype.itemsize < 4 or shape.step != -1:
+            return shape
+        if len(shape.bounds) != 1 or shape.start is None:
+            return shape
+        sign, bound = shape.bounds[0]
+        if sign == "!=":
+            value = self.value(bound)
+            if not is_integer(value.type) or arithmetic_type(of, value.type) != of:
+                return shape
+            last = extended(converted(value, of, self.place(bound)).tree)
+            least = -1 if last == np.iinfo(of.dtype).max else None
+        else:
+            least = self._less_by(shape.start, bound) if sign == "<" else None
+        if least is None or not is_static(self._exact_start(shape).tree):
+            return shape
+        return replace(shape, least=least)
+
+    def _less_by(self, start: Any, bound: Any) -> int | None:
+        """-c for a start `bound - c`."""
+        match start:
+            case c_ast.BinaryOp(op="-", right=c_ast.Constant(type="int" | "unsigned int")):
+                by = extended(self.value(start.right).tree)
+                if by and _TEXT.visit(start.left) == _TEXT.visit(bound):
+                    return -by
+        return None
+
+    def _exact_start(self, shape: LoopShape) -> Value:
+        """-1 for n - 1, if n is 0 and unsigned."""
+        value = self.value(shape.start)
+        return Value(LONG, unwrapped(value.tree) or widened(value, self.place(shape.start)).tree)
+
     def start(self, shape: LoopShape, of: Number, here: Location) -> Expression:
         first = c_ast.ID(shape.name, None) if shape.start is None else shape.start
+        if shape.least is not None:
+            value = self._exact_start(shape)
+            self._assume_at_least(shape.least, value, here)
+            return value.tree
         if shape.bounds[0][0] == ">=!":  # it is decremented before the first iteration
             value = self.value(first)
             if of.dtype.kind == "u" and value.type.dtype.kind == "i":
@@ -61,6 +104,8 @@ class LoopEnds(Expressions):
         self, shape: LoopShape, of: Number, start: Expression, here: Location
     ) -> Expression | None:
         """The first value that the iterator does not take, or None if C's loop is no such loop."""
+        if shape.least is not None:
+            return Literal(-1, LONG.dtype)
         stops: list[Value] = []
         for sign, bound in shape.bounds:
             if sign == ">=!":  # counted down to 0, whatever the type
@@ -117,12 +162,17 @@ class LoopEnds(Expressions):
         is known at the call, that is refused there, since no array has so many elements."""
         if not is_static(value.tree):
             return converted(value, common, here)
-        zero = integer(0, value.type)
-        condition = compared(">=", value, zero, value.type, here)
+        if self._assume_at_least(0, value, here):
+            return value
+        return converted(value, common, here)
+
+    def _assume_at_least(self, least: int, value: Value, here: Location) -> bool:
+        """Says so, unless it is known; whether it may be so."""
+        condition = compared(">=", value, integer(least, value.type), value.type, here)
         if isinstance(condition, Literal):
-            return value if condition.value else converted(value, common, here)
+            return bool(condition.value)
         self.emit(Assume(index_condition(condition), here, checked=True))
-        return value
+        return True
 
     def _fits(self, stop: Value, of: Number, step: int, here: Location) -> bool:
         """Whether the iterator reaches the stop before it overflows. Of a short or unsigned one, which

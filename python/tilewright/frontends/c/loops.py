@@ -178,8 +178,10 @@ class Loops(Renaming):
                     else getattr(entity, "type", None)
                 )
                 signed = isinstance(of, Number) and of.dtype.kind == "i"
-                if not signed and (start is None or extended(self.value(start).tree) == 0):
-                    return None
+                if not signed:
+                    first = c_ast.ID(name, condition.coord) if start is None else start
+                    if extended(self.value(first).tree) == 0:
+                        return None
                 bound = (">=!", zero)
                 return LoopShape(name, start, -1, (bound,), (), (), before, declared)
         return None
@@ -190,6 +192,7 @@ class Loops(Renaming):
         """Writes the loop if it has the tree's form; says whether it has."""
         here = self.place(node)
         of = self._iterator_type(shape)
+        shape = shape if of is None else self.down_to_zero(shape, of)
         changed = assigned_names(node.stmt) | {
             n for each in shape.also for n in assigned_names(each)
         }
@@ -214,7 +217,7 @@ class Loops(Renaming):
     def _meets_or_leaves(shape: LoopShape, node: Any) -> bool:
         """Whether the loop goes on until its iterator equals a bound, unless something else ends it: then
         it has a meaning also if the iterator starts behind that bound."""
-        if all(sign != "!=" for sign, _ in shape.bounds):
+        if shape.least is not None or all(sign != "!=" for sign, _ in shape.bounds):
             return False
         jumps = (c_ast.Break, c_ast.Return, c_ast.Goto)
         return (

@@ -189,3 +189,40 @@ def test_choices_among_sizes_are_one_condition() -> None:
     assert (arrays[0] == 11).all()
     with pytest.raises(tw.ArgumentError, match="n = 9"):
         function(9, 10, 9, *arrays)
+
+
+FIXED: dict[str, str] = {
+    "continue": "if (x[i] > 3) continue; x[i] += i;",
+    "continue, downwards": "int j = n - 1 - i; if (x[j] > 3) continue; x[j] += x[0];",
+    "continue of an inner loop": "for (int j = 0; j < i; j++) { if (x[j] > y[i]) continue; y[i] += x[j]; }",
+    "an iteration less": "if (i == 3) continue; y[i] += 1; if (y[i] > 7) continue; x[i] += 1;",
+    "sentinel": "if (x[i] == 3) break; y[i] = x[i];",
+    "pairs": "if (i > 0 && x[i - 1] > x[i]) { y[0] = i; break; }",
+    "return": "if (x[i] == 2) return; x[i] += 1; y[i] = x[i];",
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_arrays_of_constant_length(name: str) -> None:
+    """Of a loop that data leave, nothing says how far it goes: it stays within the array."""
+    text = f"void f(int n, double x[8], double y[8]) {{\n  for (int i = 0; i < n; i++) {{ {FIXED[name]} }}\n}}"
+    function, library = tw.c.load(text, scop="function").f, compiled(text)
+    draw = np.random.default_rng(6)
+    for n in (0, 1, 5, 8):
+        given = (n, draw.integers(0, 5, 8).astype(float), draw.integers(0, 5, 8).astype(float))
+        ours, theirs = copies(given), copies(given)
+        run_c(library, function, theirs)
+        function(*ours)
+        assert_same_bits(ours[1], theirs[1], "x")
+        assert_same_bits(ours[2], theirs[2], "y")
+
+
+def test_arrays_of_constant_length_are_left_by_accesses_that_all_iterations_make() -> None:
+    text = """void f(int n, double x[8], double y[8]) {
+      for (int i = 0; i < n; i++) {
+        if (x[i] > 3) continue;
+        y[0] += 1; } }
+    """
+    function = tw.c.load(text, scop="function").f
+    with pytest.raises(tw.ArgumentError, match=r"with n = 9, the program leaves an array at .*:3"):
+        function(9, np.zeros(8), np.zeros(8))

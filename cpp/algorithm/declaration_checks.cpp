@@ -212,7 +212,7 @@ private:
       subscripts.push_back(*affine);
     }
     isl::set readable = producer.domain;
-    if (readable_ == Readable::Defined) {
+    if (readable_ == Readable::Defined && !producer.pieces.empty()) {
       readable = readable.subtract(readable);
       for (const Piece &piece : producer.pieces) {
         readable = readable.unite(piece.domain);
@@ -274,12 +274,15 @@ private:
     if (checked(outside.is_empty(), "checking the reads of a computation")) {
       return;
     }
-    report(site, outside, readable);
+    report(site, at_all_times(outside), readable);
   }
 
   /// For which parameters there are instances, but none that reads there: nothing if there are no
   /// such, or if that is too long to be read.
   static std::string way_out(const ReadSite &site, const isl::set &outside) {
+    if (lasts_forever(site.scope.domain)) {
+      return "; say what is meant there, in a piece of its own or by tw.select";
+    }
     const isl::set any = site.scope.domain.params();
     const isl::set inside = any.subtract(outside.params());
     if (checked(inside.is_empty(), "describing a read")) {
@@ -460,6 +463,12 @@ void check_reads(const Computation &computation, const Piece &piece, const isl::
       checked(piece.domain.intersect_params(context), "checking the reads of a computation");
   scope.iterators = computation.iterators;
   ReadCheck(computation, piece.where, readable).walk(piece.value, scope);
+}
+
+void check_defined_reads(const Computation &computation) {
+  for (const Piece &piece : computation.pieces) {
+    check_reads(computation, piece, computation.context, Readable::Defined);
+  }
 }
 
 } // namespace tilewright

@@ -53,12 +53,15 @@ void check_overlap(const Computation &computation, const Piece &a, const Piece &
 /// What a read of a computation must stay inside.
 enum class Readable {
   Declared, ///< its declared domain: pieces may still follow
-  Defined   ///< the union of its pieces
+  Defined   ///< the union of its pieces; of a stream that is pushed, which has none, its domain
 };
 
 /// Throws when an affine read in `piece` leaves what it may read, or a reduction is unbounded.
 /// Branches of a select with an affine condition are checked only where they are taken.
 void check_reads(const Computation &computation, const Piece &piece, const isl::set &context,
                  Readable readable);
+
+/// Throws when a piece reads what no piece of a computation defines.
+void check_defined_reads(const Computation &computation);
 
 } // namespace tilewright

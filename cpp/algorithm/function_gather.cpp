@@ -68,6 +68,18 @@ std::vector<ComputationPtr> other_results(const std::vector<ComputationPtr> &com
   return missing;
 }
 
+/// What lasts forever has no array.
+void require_end(const Computation &computation, const SourceLocation &where) {
+  if (lasts_forever(computation.domain)) {
+    throw Error(ErrorKind::Declaration,
+                computation.name +
+                    " is a stream, which has no end: make the function with "
+                    "tw.stream_function, or give " +
+                    computation.name + " a number of elements instead of \"" + forever_name + "\"",
+                where.known() ? where : computation.where);
+  }
+}
+
 /// Computations in depth-first postorder: producers before consumers except inside a recurrence.
 /// Iterative, so that a long chain of computations does not exhaust the stack.
 std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs,
@@ -84,6 +96,7 @@ std::vector<ComputationPtr> reachable(const std::vector<ComputationPtr> &outputs
     if (computation->is_input || !seen.insert(computation.get()).second) {
       return;
     }
+    require_end(*computation, where);
     if (computation->pieces.empty()) {
       throw Error(ErrorKind::Declaration,
                   "the computation " + computation->name + " (declared at " +
@@ -177,21 +190,6 @@ void check_given_inputs(const Function &function, const std::vector<ComputationP
                   "function " + function.name + " reads the input " + input->name +
                       ", which is not among the given inputs",
                   function.where);
-    }
-  }
-}
-
-/// What lasts forever has no array.
-void require_end(const Function &function) {
-  for (const ComputationPtr &computation : function.computations) {
-    if (lasts_forever(computation->domain)) {
-      throw Error(ErrorKind::Declaration,
-                  computation->name + " in " + function.name +
-                      " is a stream, which has no end: make the function with "
-                      "tw.stream_function, or give " +
-                      computation->name + " a number of elements instead of \"" + forever_name +
-                      "\"",
-                  computation->where);
     }
   }
 }
@@ -417,7 +415,6 @@ std::shared_ptr<Function> make_function(const std::string &name,
   function->parameters = parameters_by_first_use(*function, context);
   function->context = ordered(function->context, function->parameters);
   check_duplicate_names(*function);
-  require_end(*function);
   externs_of(*function); // no two of one name
   check_blocks(*function);
   check_everything(*function);

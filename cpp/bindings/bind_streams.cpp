@@ -44,6 +44,15 @@ Reads reads_of(const ComputationPtr &reader, bool of_terms) {
   return all;
 }
 
+void check_defined_reads_of(const ComputationPtr &reader) {
+  const IslLock lock;
+  const OperationLimit limit(declaration_operation_limit);
+  for (const Piece &piece : reader->pieces) {
+    require_stack(piece.value);
+  }
+  check_defined_reads(*reader);
+}
+
 /// The parts of a computation's expressions, each with its instances: (the name of an iterator that
 /// is a value there or "", { reader[i, reduced iterators] }); and where affine conditions hold,
 /// since a part may stand in both branches. Iterators in affine subscripts and in affine conditions
@@ -109,6 +118,7 @@ ExprHandle with_producers(const ExprHandle &value,
 } // namespace
 
 void bind_streams(py::module_ &module) {
+  module.def("check_defined_reads", &check_defined_reads_of, py::arg("reader"));
   module.def("read_relations", &reads_of, py::arg("reader"), py::arg("of_terms") = false);
   module.def("computed_parts", &computed_parts_of, py::arg("reader"));
   module.def("with_producers", &with_producers, py::arg("value"), py::arg("pairs"));

@@ -39,6 +39,16 @@ class Program:
         return self.relations[_core.computation_identity(handle)]
 
 
+def _require_expression(handle: _core.Computation, order: tuple[str, ...]) -> None:
+    """Only streams that are pushed have none: what `tw.stream` declared, or was pickled as such."""
+    if handle.is_input or handle.pieces or declaration_number(handle) or handle.name in order:
+        return
+    raise DeclarationError(
+        f"the computation {handle.name} has no expression: define it before making a stream function, "
+        "or declare it with tw.stream if its elements are pushed"
+    )
+
+
 def gather(
     name: str,
     outputs: tuple[Computation, ...],
@@ -55,6 +65,7 @@ def gather(
         key = _core.computation_identity(handle)
         if key not in found:
             found[key] = handle
+            _require_expression(handle, order)
             relations[key] = _core.read_relations(handle)
             waiting += [producer for producer, _, _ in relations[key]]
     named: dict[str, _core.Computation] = {}
@@ -62,6 +73,8 @@ def gather(
         if named.setdefault(handle.name, handle) is not handle:
             raise DeclarationError(f"{name} has two computations named {handle.name}")
     every = list(found.values())
+    for handle in every:
+        _core.check_defined_reads(handle)
     pushed = [one for one in every if not one.is_input and not one.pieces]
     if order and sorted(order) != sorted(one.name for one in pushed):
         names = ", ".join(one.name for one in pushed) or "nothing"

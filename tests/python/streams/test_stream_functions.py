@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import re
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from refusals import raises
 
 n, m, r, c, i = tw.iters("n m r c i")
 R, C = tw.params("R C")
@@ -329,3 +331,68 @@ def test_subscripts_that_turn_with_the_time() -> None:
         s = k.stream() if name == "held" else k.stream(h=taps)
         found = np.concatenate([s.push(each) for each in np.split(pushed, [1, 2, 4, 5, 11])])
         np.testing.assert_array_equal(found, expected[name])
+
+
+# ---- what no piece defines ----
+
+PARTIAL = {
+    "a start that is forgotten": lambda x, n: (
+        tw.computation(
+            "y",
+            {n: tw.forever},
+            lambda y: [(n == 0, x[0]), (n >= 2, x[n] + y[n - 1] + y[n - 2])],
+            dtype=tw.float64,
+        ),
+        "y[2] reads y[1], outside y's defined points",
+    ),
+    "times between": lambda x, n: (
+        tw.computation(
+            "z", {n: tw.forever}, tw.computation("g", {n: tw.forever}, [(n % 2 == 0, x[n])])[n] + 1
+        ),
+        "z[1] reads g[1], outside g's defined points",
+    ),
+    "a channel": lambda x, n: (
+        tw.computation(
+            "z",
+            {n: tw.forever},
+            tw.computation(
+                "w",
+                {n: tw.forever, tw.iter("c"): 3},
+                [(tw.iter("c") == 0, x[n]), (tw.iter("c") == 2, 2 * x[n])],
+            )[n, 1]
+            + 1,
+        ),
+        "z[0] reads w[0,1], outside w's defined points",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTIAL)
+def test_reads_of_what_no_piece_defines(name):
+    x, n = tw.stream("x", tw.float64), tw.iter("n")
+    output, message = PARTIAL[name](x, n)
+    with raises(tw.DomainError, re.escape(message)) as caught:
+        tw.stream_function("f", outputs=[output])
+    assert "a piece of its own" in caught.value.message and "forever" not in caught.value.message
+
+
+def test_pieces_that_define_what_is_read():
+    """Of those that nobody reads, elements are 0, as in arrays."""
+    x, n = tw.stream("x", tw.float64), tw.iter("n")
+    g = tw.computation("g", {n: tw.forever}, [(n % 2 == 0, x[n])])
+    z = tw.computation("z", {n: tw.forever}, tw.select(n % 2 == 0, g[n], 7.0))
+    late = tw.computation("late", {n: tw.forever}, [(n > 0, x[n - 1])])
+    z_pushed, late_pushed = (
+        tw.stream_function("f", outputs=[z, late]).stream().push(np.arange(1.0, 6.0))
+    )
+    np.testing.assert_array_equal(z_pushed, [1, 7, 3, 7, 5])
+    np.testing.assert_array_equal(late_pushed, [0, 1, 2, 3, 4])
+
+
+def test_a_computation_without_an_expression_is_no_input():
+    x, n = tw.stream("x", tw.float64), tw.iter("n")
+    e = tw.computation("e", {n: tw.forever}, dtype=tw.float64)
+    with raises(tw.DeclarationError, "the computation e has no expression"):
+        tw.stream_function("f", outputs=[tw.computation("y", {n: tw.forever}, x[n] + e[n])])
+    with raises(tw.DeclarationError, "y is a stream, which has no end: make the function with"):
+        tw.function("f", outputs=[tw.computation("y", {n: tw.forever}, x[n])])

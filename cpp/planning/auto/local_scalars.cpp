@@ -164,6 +164,12 @@ std::vector<ExpandedScalar> expanded_scalars(const Mapping &mapping, const Nests
   std::vector<ExpandedScalar> found;
   for (const auto &[buffer, names] : writers) {
     for (std::vector<std::string> &group : groups_of(mapping.function(), names)) {
+      const bool in_loops = std::all_of(group.begin(), group.end(), [&](const std::string &name) {
+        return nests.all().contains(name); // what a block of code gives has none of its own
+      });
+      if (!in_loops) {
+        continue;
+      }
       std::vector<Command> stores = stores_of(mapping, nests, group, endless);
       if (!stores.empty()) {
         found.push_back({std::move(group), std::move(stores)});

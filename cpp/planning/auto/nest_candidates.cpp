@@ -393,7 +393,8 @@ private:
   std::vector<Candidate> found_;
 };
 
-/// Is a value what lies where a computation stores?
+/// Is a value what lies where a computation stores? Of an element that is one for all iterations,
+/// such as a[0] that was set before, the conditions around say that it is that one.
 class StoredBefore {
 public:
   StoredBefore(const Program &program, const Computation &computation) : program_(program) {
@@ -423,7 +424,8 @@ public:
     const std::vector<ExprPtr> index = index_of_read(*value, place->second);
     return std::equal(index.begin(), index.end(), index_.begin(), index_.end(),
                       [](const ExprPtr &there, const std::string &iterator) {
-                        return there->kind == ExprKind::Iterator && there->name == iterator;
+                        return there->kind == ExprKind::Constant ||
+                               (there->kind == ExprKind::Iterator && there->name == iterator);
                       });
   }
 

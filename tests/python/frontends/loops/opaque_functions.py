@@ -62,3 +62,18 @@ def filtered(x):
 def interpolated(x, at, values, out):
     out[:] = 2 * np.interp(x, at, values)
     out[1:].sort()
+
+
+@case(lambda r: (r.random((5, 6)), r.random((6, 7)), np.zeros(5), np.zeros((6, 7))), tolerant=True)
+def middles(rows, image, out, smooth):
+    """What a call gives in a loop is a scalar of no loop of its own."""
+    for i in range(len(rows)):
+        out[i] = np.median(rows[i])
+    most = 0.0
+    for i in range(len(rows)):
+        high = np.percentile(rows[i], 80)
+        most = max(most, high * out[i])
+    for i in range(1, image.shape[0] - 1):
+        for j in range(1, image.shape[1] - 1):
+            smooth[i, j] = np.median(image[i - 1 : i + 2, j - 1 : j + 2])
+    return most

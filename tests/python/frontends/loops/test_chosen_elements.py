@@ -224,3 +224,30 @@ def test_a_swap_at_a_subscript_of_data_has_no_loop_over_the_array() -> None:
         np.testing.assert_array_equal(a, want)
         assert "// 8" not in str(function.loops)
         assert str(function.loops).count("for ") == 1
+
+
+def test_an_element_that_data_choose_is_not_looked_for() -> None:
+    """Also where single elements were set before, so that what an element had comes from several
+    statements: a vector loop over the array would ask each of its elements."""
+
+    @tw.jit
+    def butterflies(x: Any) -> Any:
+        n = len(x)
+        a = x.copy()
+        a[0], a[1] = a[1], a[0]
+        length = 2
+        while length <= n:
+            for i in range(0, n, length):
+                u = a[i]
+                t = a[i + length // 2]
+                a[i] = u + t
+                a[i + length // 2] = u - t
+            length *= 2
+        return a
+
+    x = np.random.default_rng(3).random(32)
+    np.testing.assert_array_equal(butterflies(x), butterflies.py_func(x))
+    loops = str(butterflies.loops)
+    searched = loops[loops.index("while_limit)") :]
+    assert "x_0 + 7" not in searched
+    assert "a[index] = " in searched and "a[index_2] = " in searched

@@ -224,10 +224,11 @@ std::optional<Shape> Shape::in_phases() const {
   return result;
 }
 
-bool Shape::is_chosen(const LoopDimension &loop) const {
+bool Shape::is_over(const LoopDimension &loop, const std::set<std::string> &iterators) const {
   for (size_t d = 0; d < rank(); ++d) {
-    if (is_chosen(d) && isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in,
-                                                 static_cast<unsigned>(d), 1) != isl_bool_false) {
+    if (iterators.contains(space_.iterators[d]) &&
+        isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, static_cast<unsigned>(d), 1) !=
+            isl_bool_false) {
       return true;
     }
   }
@@ -311,7 +312,38 @@ void Shape::note_chosen(const ExprPtr &condition, std::set<std::string> &chosen)
   }
 }
 
+void Shape::note_ranged(const ExprPtr &condition) {
+  for (const ExprPtr &part : conjuncts_of(condition)) {
+    const bool is_bound =
+        part->kind == ExprKind::Binary &&
+        (part->op == Op::Lt || part->op == Op::Le || part->op == Op::Gt || part->op == Op::Ge);
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      if (!is_bound) {
+        continue;
+      }
+      std::set<std::string> bounded;
+      bool is_affine = true;
+      visit(part->operands[side], [&](const ExprPtr &node) {
+        is_affine = is_affine && node->kind != ExprKind::Access;
+        if (node->kind == ExprKind::Iterator) {
+          bounded.insert(node->name);
+        }
+      });
+      bool are_data = false;
+      visit(part->operands[1 - side], [&](const ExprPtr &node) {
+        are_data = are_data || node->kind == ExprKind::Access;
+        is_affine =
+            is_affine && !(node->kind == ExprKind::Iterator && bounded.contains(node->name));
+      });
+      if (is_affine && are_data) {
+        ranged_.insert(bounded.begin(), bounded.end());
+      }
+    }
+  }
+}
+
 void Shape::choose(const ExprPtr &condition, const std::set<std::string> &candidates) {
+  note_ranged(condition);
   std::set<std::string> compared;
   note_chosen(condition, compared);
   for (size_t d = rank(); d-- > 0;) {

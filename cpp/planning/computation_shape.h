@@ -70,10 +70,16 @@ public:
   ///     S[i, x] = x[i] where x == p[i], and else what stood there before?
   /// In place that is one iteration, and no loop to have vectors, threads or tiles.
   bool is_chosen(size_t iterator) const { return chosen_.contains(space_.iterators[iterator]); }
-  /// From now on: the last of `candidates` that `condition` compares with something else.
+  /// From now on: the last of `candidates` that `condition` compares with something else, and all
+  /// that it bounds by data.
   void choose(const ExprPtr &condition, const std::set<std::string> &candidates);
+  /// Do data say where a loop over the iterator begins or ends, as in
+  ///     for k in range(start[i], start[i + 1])
+  /// Inside of the loops that these data depend on it runs as often as they say, outside over all.
+  bool is_ranged(size_t iterator) const { return ranged_.contains(space_.iterators[iterator]); }
   /// Has a loop over such an iterator no more than that one iteration?
-  bool is_chosen(const LoopDimension &loop) const;
+  bool is_chosen(const LoopDimension &loop) const { return is_over(loop, chosen_); }
+  bool is_ranged(const LoopDimension &loop) const { return is_over(loop, ranged_); }
   bool has_chosen() const { return !chosen_.empty(); }
   /// The innermost iterator of the results is chosen.
   bool is_scattered() const { return rank() > 0 && is_chosen(rank() - 1); }
@@ -173,6 +179,8 @@ private:
   ExprPtr update_of(const ExprPtr &value, const Computation &computation);
   /// The iterators that a condition compares with data join `chosen`.
   static void note_chosen(const ExprPtr &condition, std::set<std::string> &chosen);
+  void note_ranged(const ExprPtr &condition);
+  bool is_over(const LoopDimension &loop, const std::set<std::string> &iterators) const;
   void note_picked(const Expr &terms);
   /// Nothing is said of what `value` reads as `read` does.
   void leave_out(const ExprPtr &read, const ExprPtr &value);
@@ -194,6 +202,7 @@ private:
   std::vector<Operand> operands_;     ///< of a reduction
   std::set<std::string> tested_;
   std::set<std::string> chosen_;
+  std::set<std::string> ranged_;
   std::set<std::string> picked_;
   std::set<const Expr *> collected_; ///< whose values were looked at
   std::vector<std::optional<std::int64_t>> extents_;

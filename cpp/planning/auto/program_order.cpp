@@ -44,6 +44,7 @@ public:
     }
     const std::vector<Part> parts = parts_of(now_.legal->program);
     note_depths(parts);
+    note_ranges(parts);
     if (parts.size() > most_statements) {
       decisions_.push_back({"", "the loops keep their order, since there are more than " +
                                     std::to_string(most_statements) + " statements"});
@@ -215,6 +216,20 @@ private:
           });
       if (last != times.loops.rend()) {
         repeated_[name] = {times.loops.begin(), last.base()};
+      }
+    }
+  }
+
+  /// Finds the loops around those whose ranges data say.
+  void note_ranges(const std::vector<Part> &parts) {
+    for (const Part &part : parts) {
+      const std::vector<NestLoop> &loops = nests_.times(part.name).loops;
+      const auto last = std::find_if(loops.rbegin(), loops.rend(), [&](const NestLoop &loop) {
+        return loop.iterator && part.shape.is_ranged(*loop.iterator);
+      });
+      std::vector<NestLoop> &kept = repeated_[part.name];
+      if (last != loops.rend() && last.base() - loops.begin() > std::ssize(kept) + 1) {
+        kept = {loops.begin(), last.base() - 1};
       }
     }
   }
@@ -489,7 +504,8 @@ private:
           isl_bool_true) {
         continue; // a place
       }
-      if (shape.is_chosen(loops[level]) || loops[level].tag.tag != Tag::Sequential) {
+      if (shape.is_chosen(loops[level]) || shape.is_ranged(loops[level]) ||
+          loops[level].tag.tag != Tag::Sequential) {
         break;
       }
       levels.push_back(loops[level].name);
@@ -502,7 +518,8 @@ private:
   Nests nests_;
   bool wide_;
   const Names &endless_;
-  std::map<std::string, std::vector<NestLoop>> repeated_; ///< loops that data end, and around them
+  /// Loops that data end, and around them.
+  std::map<std::string, std::vector<NestLoop>> repeated_;
   LegalMapping now_;
   std::vector<ExpandedScalar> scalars_;
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command

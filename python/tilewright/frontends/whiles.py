@@ -251,6 +251,9 @@ def _number(value: int) -> tree.Literal:
 
 
 def _index(expression: tree.Expression) -> tree.Expression:
+    """As an index; of an iterator the number itself, which has no type to wrap in."""
+    if isinstance(expression, tree.Variable):
+        return replace(expression, dtype=_INDEX)
     return expression if expression.dtype == _INDEX else tree.Convert(expression, _INDEX)
 
 

@@ -493,7 +493,7 @@ private:
 
   std::string new_name(const std::string &reader, const ExprPtr &part) {
     const Op op = RepeatedParts::is_costly(*part) ? part->op : first_reduction(part)->op;
-    const std::string stem = reader + "_" + op_name(op);
+    const std::string stem = reader + "_" + (op == Op::Pow ? "power" : op_name(op));
     std::string name = stem;
     for (int number = 2; !names_.insert(name).second; ++number) {
       name = stem + std::to_string(number);

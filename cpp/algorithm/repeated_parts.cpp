@@ -6,8 +6,13 @@
 #include "algorithm/free_iterators.h"
 #include "algorithm/reductions.h"
 
+#include <isl/set.h>
+#include <isl/val.h>
+
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -64,8 +69,8 @@ public:
   explicit ValuesComputedAgain(const Computation &computation) {
     for (const Piece &piece : computation.pieces) {
       std::vector<Loop> loops;
-      for (const std::string &iterator : computation.iterators) {
-        loops.push_back({iterator, false});
+      for (size_t d = 0; d < computation.rank(); ++d) {
+        loops.push_back({computation.iterators[d], false, {}, {&computation, d}});
       }
       add(piece.value, loops);
     }
@@ -77,7 +82,32 @@ private:
   struct Loop {
     std::string iterator;
     bool is_of_data; ///< data decide over its iterations: perhaps each runs once in all
+    std::optional<std::int64_t> terms;                  ///< how many, of a reduction
+    std::pair<const Computation *, size_t> result = {}; ///< whose iterator it is, and which
   };
+
+  /// How many iterations there are, where that is a number.
+  static std::optional<std::int64_t> extent_of(const Loop &loop) {
+    if (loop.result.first == nullptr) {
+      return loop.terms;
+    }
+    const isl::set domain = loop.result.first->domain;
+    const auto d = static_cast<int>(loop.result.second);
+    const auto low = whole_number(isl_set_dim_min_val(domain.copy(), d));
+    const auto high = whole_number(isl_set_dim_max_val(domain.copy(), d));
+    return low && high ? std::optional(*high - *low + 1) : std::nullopt;
+  }
+
+  static std::optional<std::int64_t> terms_of(const ReduceRange &range) {
+    const auto number = [](const ExprPtr &bound) {
+      const auto *value =
+          bound->kind == ExprKind::Constant ? std::get_if<std::int64_t>(&bound->value) : nullptr;
+      return value == nullptr ? std::nullopt : std::optional(*value);
+    };
+    const auto low = number(range.lower);
+    const auto high = number(range.upper);
+    return low && high ? std::optional(*high - *low) : std::nullopt;
+  }
 
   void add(const ExprPtr &root, const std::vector<Loop> &loops) {
     // Reductions have loops of their own; subscripts and loops over states stay as they are.
@@ -93,8 +123,10 @@ private:
           return !used.contains(loop.iterator);
         });
         for (const ReduceRange &range : node->ranges) {
-          inner.push_back({range.iterator, contains_kind(range.lower, ExprKind::Access) ||
-                                               contains_kind(range.upper, ExprKind::Access)});
+          inner.push_back({range.iterator,
+                           contains_kind(range.lower, ExprKind::Access) ||
+                               contains_kind(range.upper, ExprKind::Access),
+                           terms_of(range)});
         }
         for (const ExprPtr &operand : node->operands) {
           add(operand, inner);
@@ -113,6 +145,9 @@ private:
 
   bool is_computed_again(const ExprPtr &value, const std::vector<Loop> &loops) {
     const std::set<std::string> &used = free_.of(value);
+    if (used.empty()) {
+      return !loops.empty(); // one value for all
+    }
     bool again = false;
     bool others = false; // a loop that it does not depend on, outside of the one at hand
     for (const Loop &loop : loops) {
@@ -124,8 +159,25 @@ private:
         again = again || others;
       }
     }
-    return again && has_an_element_for_each(value, used);
+    return again && (has_an_element_for_each(value, used) || are_few(used, loops));
   }
+
+  /// Are there so few values that a table of them stays in a cache, whatever the sizes?
+  static bool are_few(const std::set<std::string> &used, const std::vector<Loop> &loops) {
+    std::int64_t values = 1;
+    for (const Loop &loop : loops) {
+      if (used.contains(loop.iterator)) {
+        const std::int64_t extent = extent_of(loop).value_or(most_values + 1);
+        if (extent > most_values || extent * values > most_values) {
+          return false;
+        }
+        values *= extent;
+      }
+    }
+    return true;
+  }
+
+  static constexpr std::int64_t most_values = 1 << 14;
 
   /// Are there no more values than elements of one array: does one of them have all iterators
   /// among its subscripts?
@@ -148,6 +200,21 @@ private:
 
   FreeIterators free_;
 };
+
+/// x ** 2, x ** -1, x ** 0.5 and the like.
+bool is_power_of_one_operation(const Expr &power) {
+  const Expr &exponent = *power.operands[1];
+  if (exponent.kind != ExprKind::Constant) {
+    return false;
+  }
+  constexpr double most = 2;
+  const auto *whole = std::get_if<std::int64_t>(&exponent.value);
+  const auto *real = std::get_if<double>(&exponent.value);
+  const double value = whole != nullptr  ? static_cast<double>(*whole)
+                       : real != nullptr ? *real
+                                         : most + 1;
+  return std::abs(value) <= most && 2 * value == std::floor(2 * value);
+}
 
 void take_several(const std::map<std::string, std::set<const Expr *>> &found,
                   std::set<std::string> &several) {
@@ -212,6 +279,7 @@ bool RepeatedParts::is_costly(const Expr &part) {
   }
   switch (part.op) {
   case Op::Pow:
+    return part.kind == ExprKind::Binary && !is_power_of_one_operation(part);
   case Op::Cbrt:
   case Op::Exp:
   case Op::Exp2:

@@ -199,6 +199,37 @@ def test_a_value_of_a_column_is_kept_if_rows_do_not_change_it() -> None:
     np.testing.assert_allclose(f(b=y, a=x), np.outer(x, np.exp(y)), rtol=1e-5)
 
 
+def test_a_value_that_is_one_for_all_is_computed_once() -> None:
+    t = tw.input("t", [], tw.float32)
+    for value, name in ((tw.exp(-t[()]), "C_exp"), (t[()] ** 0.3, "C_power")):
+        f = function(value * A[i, k], [t, A], {i: N, k: K})
+        assert f.computations == [name, "C"] and f[name].loops == ()
+        x, at = rows(9, 5), np.float32(1.5)
+        wanted = x * (np.exp(-at) if name == "C_exp" else at ** np.float32(0.3))
+        np.testing.assert_allclose(f(at, x), wanted, rtol=1e-5)
+
+
+def test_powers_are_costly_unless_they_are_one_operation() -> None:
+    for exponent in (0.7, 3, 2, 0.5, -1):
+        f = function(a[i] * b[j] ** exponent, [a, b])
+        assert ("C_power" in f.computations) == (exponent in (0.7, 3))
+        x, y = rows(6), np.abs(rows(9)) + 1
+        np.testing.assert_allclose(f(x, y), np.outer(x, y**exponent), rtol=1e-4)
+
+
+def test_a_small_table_is_made_once() -> None:
+    """Of values that depend on no element: of 33 x 64 there are few, whatever the rows are."""
+    r, X = tw.iter("r"), tw.input("X", [N, 64], tw.float64)
+    for terms, kept in ((64, True), (K, False)):
+        turn = tw.cos(2 * np.pi / 64 * tw.cast(j * r, tw.float64))
+        value = tw.sum(X[i, r] * turn, over={r: terms}, where=r < 64)
+        f = tw.function("f", outputs=[tw.computation("C", {i: N, j: 33}, value)])
+        assert ("C_cos" in f.computations) == kept
+        x = np.random.default_rng(3).random((5, 64))
+        given = {} if kept else {"K": 64}
+        np.testing.assert_allclose(f(x, **given), np.fft.rfft(x).real, atol=1e-9)
+
+
 def test_what_is_known_of_a_size_holds_for_kept_values():
     """With 6 for N, the value reads X[5], which is in X because N is 6."""
     n, k = tw.param("N"), tw.iter("k")

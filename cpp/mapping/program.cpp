@@ -405,12 +405,15 @@ std::string ProgramBuilder::unique_name(std::string name) {
 
 void ProgramBuilder::add_promises(Statement &statement) const {
   const std::string &name = statement.computation->name;
-  const auto dimensions = static_cast<isl_size>(statement.iterators.size());
+  // All copies of an instance belong to one iteration.
+  const auto copies = static_cast<unsigned>(statement.replicas);
+  const auto dimensions = static_cast<isl_size>(statement.iterators.size() - copies);
   for (size_t p = 0; p < state_.independent.size(); ++p) {
     const auto value = state_.independent[p].values.find(name);
     if (value != state_.independent[p].values.end() &&
         isl_pw_aff_dim(value->second.get(), isl_dim_in) == dimensions) {
-      statement.independent.emplace(p, value->second);
+      isl_pw_aff *of_copies = isl_pw_aff_insert_dims(value->second.copy(), isl_dim_in, 0, copies);
+      statement.independent.emplace(p, checked(isl::manage(of_copies), "a promise"));
     }
   }
   for (const ValuePromise &promise : state_.assumed) {

@@ -194,6 +194,8 @@ def smaller(case: Case) -> Any:
                     continue
                 one = copy.deepcopy(program)
                 one["computations"][k]["pieces"][p] = [condition, simpler]
+                if simpler[0] != "choose":  # what data decided about is there for certain now
+                    one["computations"][k].pop("partial", None)
                 yield {**case, "program": pruned(one)}
 
 

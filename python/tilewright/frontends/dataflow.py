@@ -341,7 +341,7 @@ class _Maker(Placing):
         conditions = []
         for guard in one.guards:
             translate = Translator(self.variables(guard.scope), read, guard.scope)
-            condition = translate.condition(guard.condition)
+            condition = translate.condition(guard.condition, everywhere=not guard.holds)
             conditions.append(condition if guard.holds else ~condition)
         # A loop that is not come to is left before it begins.
         is_reset = one.target.array in self.flags and isinstance(one.value, tree.Literal)

@@ -87,7 +87,7 @@ class Translator:
                 return _as_type(self(expression.value), expression.dtype)
             case tree.Select():
                 return tw.select(
-                    self.condition(expression.condition),
+                    self.condition(expression.condition, everywhere=True),
                     self(expression.if_true),
                     self(expression.if_false),
                 )
@@ -98,25 +98,55 @@ class Translator:
                 return self._reduction(expression)
         return self._operation(expression)
 
-    def condition(self, expression: tree.Expression) -> tw.Expression:
-        """A condition, its comparisons of affine functions as such."""
+    def condition(self, expression: tree.Expression, everywhere: bool = False) -> tw.Expression:
+        """A condition, its comparisons of affine functions as such.
+
+        Args:
+            everywhere: whether the value is wanted also where a part of it does not hold. If not, what
+                `first and second` reads in its second part is read where the first one holds.
+        """
         match expression:
             case tree.Select() if not self._may_leave(expression.if_true, expression.if_false):
-                # && and ||: both sides may be asked
-                first = self.condition(expression.condition)
+                # && and ||: both sides may be asked, unless an index says which
+                first = self.condition(expression.condition, everywhere)
+                decides = self._is_affine(expression.condition)
                 if isinstance(expression.if_false, tree.Literal) and not expression.if_false.value:
-                    return first & self.condition(expression.if_true)
+                    second = expression.if_true
+                    if everywhere and decides and _reads(second):
+                        return tw.select(first, self.condition(second, True), ~self._true())
+                    return first & self.condition(second, everywhere)
                 if isinstance(expression.if_true, tree.Literal) and expression.if_true.value:
-                    return first | self.condition(expression.if_false)
-            case tree.Operation(name="&" | "|") if expression.dtype.kind == "b":
-                return _OPERATORS[expression.name](*map(self.condition, expression.operands))
+                    second = expression.if_false
+                    first = self.condition(expression.condition, True)
+                    if decides and _reads(second):
+                        return tw.select(first, self._true(), self.condition(second, True))
+                    return first | self.condition(second, True)
+            case tree.Operation(name="&") if expression.dtype.kind == "b":
+                both = [self.condition(each, everywhere) for each in expression.operands]
+                return both[0] & both[1]
+            case tree.Operation(name="|") if expression.dtype.kind == "b":
+                either = [self.condition(each, True) for each in expression.operands]
+                return either[0] | either[1]
             case tree.Operation(name="~") if expression.dtype.kind == "b":
-                return ~self.condition(expression.operands[0])
+                return ~self.condition(expression.operands[0], True)
             case tree.Operation(name="<" | "<=" | ">" | ">=" | "==" | "!="):
                 left, right = map(self._affine, expression.operands)
                 if left is not None and right is not None:
                     return _OPERATORS[expression.name](left, right)
         return self(expression)
+
+    @staticmethod
+    def _true() -> tw.Expression:
+        return tw.Expression(_core.constant(True, "bool"))
+
+    def _is_affine(self, expression: tree.Expression) -> bool:
+        """Whether a condition is one on indices alone."""
+        match expression:
+            case tree.Operation(name="<" | "<=" | ">" | ">=" | "==" | "!="):
+                return all(self._affine(each) is not None for each in expression.operands)
+            case tree.Operation(name="&" | "|" | "~") if expression.dtype.kind == "b":
+                return all(map(self._is_affine, expression.operands))
+        return False
 
     def _may_leave(self, *expressions: tree.Expression) -> bool:
         """Whether an array is read where data say: only what is chosen is inside then."""
@@ -150,6 +180,10 @@ class Translator:
         }
         reduce = _REDUCTIONS[expression.operation]
         return _as_type(reduce(self(expression.term), over=over), expression.dtype)
+
+
+def _reads(expression: tree.Expression) -> bool:
+    return any(read.subscripts for read in tree.reads_of(expression))
 
 
 def _constant(literal: tree.Literal) -> tw.Expression:

@@ -233,3 +233,41 @@ def loops_with_else(n, x):
     else:
         i = -1
     return found, i
+
+
+def _words(r, n=12):
+    return r.integers(0, 3, n), np.zeros(n, np.int64), np.zeros(n, bool)
+
+
+@case(_words)
+def runs_of_values(x, starts, peaks):
+    """What is read behind `or`, and in the branch where `and` does not hold, is read as Python does."""
+    runs = 0
+    for i in range(len(x)):
+        if i == 0 or x[i] != x[i - 1]:
+            starts[runs] = i
+            runs += 1
+    same = 0
+    for i in range(len(x)):
+        if i > 0 and x[i] == x[i - 1]:
+            same += 1
+        else:
+            same += 100
+    for i in range(len(x)):
+        higher = i == 0 or x[i] > x[i - 1]
+        peaks[i] = higher and (i == len(x) - 1 or x[i] > x[i + 1])
+    return runs, same
+
+
+@case(_words)
+def run_lengths(x, lengths, inner):
+    k = -1
+    for i in range(len(x)):
+        if i == 0 or not (x[i] == x[i - 1]):
+            k += 1
+            lengths[k] = 0
+        lengths[k] += 1
+    for i in range(len(x)):
+        if not (i > 0 and x[i - 1] == 1) and (i + 1 == len(x) or (i < 7 and x[i + 1] > 0)):
+            inner[i] = True
+    return k + 1

@@ -46,14 +46,34 @@ ValuePtr with_variable(const ValuePtr &value, std::int64_t variable, const Value
   })(value);
 }
 
-/// Without alternatives that are False.
+/// Without alternatives that are False, choices of truth values as what they say.
 ValuePtr settled(const ValuePtr &condition) {
+  if (const auto *chosen = as<Select>(condition)) {
+    if (as_boolean(chosen->then()) == true) {
+      return either(settled(chosen->condition()), settled(chosen->otherwise()));
+    }
+    if (as_boolean(chosen->otherwise()) == false) {
+      return both(settled(chosen->condition()), settled(chosen->then()));
+    }
+    return condition;
+  }
   const auto *either_of = as_binary(condition, Op::Or);
   const auto *both_of = as_binary(condition, Op::And);
   if (either_of != nullptr) {
     return either(settled(either_of->left()), settled(either_of->right()));
   }
-  return both_of != nullptr ? both(settled(both_of->left()), settled(both_of->right())) : condition;
+  if (both_of != nullptr) {
+    return both(settled(both_of->left()), settled(both_of->right()));
+  }
+  // No whole number differs from itself.
+  for (const Op op : {Op::Eq, Op::Ne}) {
+    const auto *same = as_binary(condition, op);
+    if (same != nullptr && !same->left()->type.scalar.is_floating() &&
+        !same->left()->type.scalar.is_complex() && same_value(same->left(), same->right())) {
+      return boolean(op == Op::Eq);
+    }
+  }
+  return condition;
 }
 
 /// What the two locals of a loop become in one iteration, over what they are before.

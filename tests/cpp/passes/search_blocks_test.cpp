@@ -48,6 +48,15 @@ TEST(SearchBlocks, TheFirstNanCountsWhereTheLoopSaysSo) {
   const ValuePtr less = kept.beyond(term, Op::Lt);
   const std::string text = kept.searched(kept.keep(either(less, nan_first), term, kept.k));
   EXPECT_NE(text.find("most = min(most, X["), std::string::npos) << text;
+  // The same as choices: less or (X != X and best == best).
+  Kept chosen;
+  const ValuePtr is_nan = binary_value(Op::Ne, term, term);
+  const ValuePtr is_first = binary_value(Op::Eq, chosen.best, chosen.best);
+  const ValuePtr choice =
+      select_value(less, boolean(true), select_value(is_nan, is_first, boolean(false)));
+  const std::string same = chosen.searched(chosen.keep(choice, term, chosen.k));
+  const size_t plain = text.find("else:\n");
+  EXPECT_EQ(same.substr(0, plain), text.substr(0, plain));
 }
 
 TEST(SearchBlocks, LoopsThatKeepSomethingElseStay) {

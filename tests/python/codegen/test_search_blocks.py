@@ -60,6 +60,20 @@ def arrays(draw):
     return np.ascontiguousarray(values)
 
 
+@tw.jit
+def positions(x):
+    rows = np.argmax(x, axis=1), np.argmin(x, axis=1)
+    columns = np.argmax(x, axis=0), np.argmin(x, axis=0)
+    return rows, columns, np.argmax(x[0]), np.argmin(x[0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays())
+def test_positions_of_python_functions_are_those_of_numpy(x):
+    for found, want in zip(positions(x), positions.py_func(x), strict=True):
+        np.testing.assert_array_equal(found, want)
+
+
 @settings(max_examples=150, deadline=None)
 @given(arrays())
 def test_positions_are_those_of_numpy(x):

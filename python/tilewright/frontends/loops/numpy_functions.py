@@ -106,9 +106,14 @@ def _extrema(a: Any, axis: Any, largest: bool) -> Any:
             for i in range(a.shape[0]):
                 found[i] = _first(a[i], largest)
         else:
-            found = np.empty(a.shape[1], np.int64)
-            for i in range(a.shape[1]):
-                found[i] = _first(a[:, i], largest)
+            found = np.zeros(a.shape[1], np.int64)
+            best = a[0].copy()
+            for k in range(1, a.shape[0]):
+                for i in range(a.shape[1]):
+                    better = a[k, i] > best[i] if largest else a[k, i] < best[i]
+                    if better or (a[k, i] != a[k, i] and best[i] == best[i]):
+                        best[i] = a[k, i]
+                        found[i] = k
     else:
         found = _first(a, largest)
     return found
@@ -118,7 +123,8 @@ def _first(a: Any, largest: bool) -> Any:
     at = 0
     best = a[0]
     for i in range(1, a.shape[0]):
-        if best == best and not (a[i] <= best if largest else a[i] >= best):
+        better = a[i] > best if largest else a[i] < best
+        if better or (a[i] != a[i] and best == best):
             best = a[i]
             at = i
     return np.int64(at)

@@ -203,7 +203,7 @@ class Program:
 
 def _is_path(source: str) -> bool:
     """Whether it is the path of a file, and no text of a program."""
-    if not source.strip() or "{" in source or "\n" in source:
+    if not source.strip() or any(each in source for each in "{\n\0"):
         return False
     return not re.match(r"\s*(//|/\*|affine\b)", source) or Path(source).exists()
 

@@ -278,7 +278,7 @@ class _Writer:
         own = argument.parts[0][0]  # type: ignore[attr-defined]
         array = self.names.get(own)
         if array is not None:
-            pointer = self.pointers[array]
+            pointer = self.pointers.get(array, "0")  # a field that the scop does not access
             if interface.is_number(argument):  # type: ignore[arg-type]
                 pointer = pointer.removeprefix("&") if pointer.startswith("&") else pointer
                 if array in self.of and isinstance(_element(self.of[array].type), Structure):

@@ -305,6 +305,11 @@ def _text(source: str | os.PathLike[str]) -> tuple[str, str]:
     path = os.fsdecode(source)
     if "\0" in path:
         raise ArgumentError(f"{path!r} is no path: it has a NUL in it")
+    if not path.strip():
+        raise ArgumentError(
+            "tw.c.load reads a path or the text of a program: this text holds nothing; one of a kernel "
+            "begins as in void f(int n, double a[n]) { ... }"
+        )
     with open(path, "rb") as file:
         text = file.read().decode(errors="backslashreplace")
     text = text.removeprefix("\ufeff")

@@ -73,6 +73,9 @@ def parse(source: Preprocessed, name: str) -> CFile:
         refuse(Location(name, 1, 1), "statements or expressions are nested too deeply to be read")
     except Exception as error:  # pycparser trips over some malformed declarations
         refuse(Location(name, 1, 1), f"the parser cannot read this file ({error!r})")
+    for each in nodes(tree):
+        if isinstance(each, c_ast.Decl) and isinstance(each.type, c_ast.ArrayDecl):
+            _spell_out(each)
     for each in tree.ext:
         if isinstance(each, c_ast.FuncDef):
             if each.decl.name in file.functions:
@@ -87,6 +90,26 @@ def parse(source: Preprocessed, name: str) -> CFile:
                 f"define {summary} with the same arguments",
             )
     return file
+
+
+_CHARACTER = re.compile(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.)|.", re.S)
+
+
+def _spell_out(declaration: Any) -> None:
+    """`char a[] = "ab"` is an array of numbers, 'a', 'b' and 0, of which the last is left out where the
+    size says so."""
+    text = declaration.init
+    if isinstance(text, c_ast.InitList) and len(text.exprs) == 1:
+        text = text.exprs[0]
+    if not (isinstance(text, c_ast.Constant) and text.value[:1] == '"'):
+        return
+    spelt = {"'": "\\'", '\\"': '"'}
+    found = [spelt.get(each, each) for each in _CHARACTER.findall(text.value[1:-1])]
+    characters = [c_ast.Constant("char", f"'{each}'", text.coord) for each in found]
+    size = declaration.type.dim
+    if not (isinstance(size, c_ast.Constant) and size.value == str(len(characters))):
+        characters.append(c_ast.Constant("int", "0", text.coord))
+    declaration.init = c_ast.InitList(characters, text.coord)
 
 
 def nodes(node: Any) -> Iterator[Any]:

@@ -209,6 +209,8 @@ class _Translation(Inlining):
         for each in formals:
             if each.name is None:
                 refuse(self.place(each), "an argument of a function that is translated has a name")
+        if not region.whole:
+            formals = [each for each in formals if not self._is_out_of_reach(each, body)]
         self._declare_arguments(formals, everything)
         if region.whole:
             returned = self.type_of(function.decl.type.type)
@@ -253,6 +255,14 @@ class _Translation(Inlining):
             else:
                 refuse(here, f"an argument of type {of} has no translation")
 
+    def _is_out_of_reach(self, node: Any, body: Any) -> bool:
+        """Whether it is a pointer that no program has, such as the texts of `main`, and unused."""
+        of = self.type_of(node)
+        target = (
+            of.element if isinstance(of, ArrayOf) else of.target if isinstance(of, Pointer) else of
+        )
+        return isinstance(target, Void | Pointer) and node.name not in names_in(body)
+
     def _declare_array(self, node: Any, of: ArrayOf) -> None:
         here = self.place(node)
         if isinstance(of.element, Void | Pointer):
@@ -271,7 +281,14 @@ class _Translation(Inlining):
             if isinstance(extent, Variable):
                 self.never_negative.add(extent.name)
             inner = inner.element
-        storage = Storage(node.name, of, here, local=False, may_alias=not of.restrict)
+        storage = Storage(
+            node.name,
+            of,
+            here,
+            local=False,
+            constant="const" in node.quals,
+            may_alias=not of.restrict,
+        )
         root = self.root_of(storage)
         if node.name in self.frames[-1].renamed:
             address = Address(Place(root, (), (), of), of.element, integer(0))

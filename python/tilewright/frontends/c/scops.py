@@ -9,6 +9,7 @@ from typing import Any
 from pycparser import c_ast
 
 from .parsing import CFile, nodes
+from .preprocessing import HEADERS
 from .refusals import refuse
 
 __all__ = ["Region", "functions_of", "pragma_regions"]
@@ -38,11 +39,11 @@ class Region:
 
 
 def functions_of(file: CFile) -> list[Region]:
-    """Each function but `main`, as a whole."""
+    """Each function but `main` and those of the system's headers, as a whole."""
     return [
         Region(name, name, (), tuple(function.body.block_items or ()), True)
         for name, function in file.functions.items()
-        if name != "main"
+        if name != "main" and not file.place(function).file.startswith(HEADERS)
     ]
 
 

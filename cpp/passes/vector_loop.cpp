@@ -7,6 +7,7 @@
 #include "loops/tile_extent.h"
 #include "loops/traverse.h"
 #include "passes/gpu/thread_reductions.h"
+#include "passes/lane_places.h"
 
 #include <algorithm>
 #include <limits>
@@ -255,7 +256,7 @@ private:
       return combine_lanes(node, std::move(subscripts));
     }
     // Terms of one reduction may meet in one element, which lanes cannot.
-    if (node.op != Op::None && !apart(subscripts)) {
+    if (node.op != Op::None && !lanes_are_apart(subscripts, lanes_)) {
       return fail();
     }
     const ValuePtr stored = widened(value(node.value));
@@ -299,24 +300,6 @@ private:
     }
     update->value = reduce_lanes(node.op, term);
     return update;
-  }
-
-  /// Do no two lanes have the same subscripts?
-  bool apart(const std::vector<ValuePtr> &subscripts) const {
-    std::set<std::vector<std::int64_t>> places;
-    for (int lane = 0; lane < lanes_; ++lane) {
-      std::vector<std::int64_t> place;
-      for (const ValuePtr &subscript : subscripts) {
-        if (const auto *ramp = as<Ramp>(subscript)) {
-          place.push_back(ramp->stride * (lane / ramp->inner) +
-                          ramp->inner_stride * (lane % ramp->inner));
-        }
-      }
-      if (!places.insert(place).second) {
-        return false;
-      }
-    }
-    return true;
   }
 
   StmtPtr in_lanes(const For &loop) {

@@ -67,6 +67,7 @@ private:
   void move_singles_out();
   bool vectorize_short();
   bool vectorize_one_row();
+  void sum_one_row(const std::string &row, std::int64_t channels, std::int64_t lanes);
   bool vectorize_interleaved();
   bool vectorize_in_phases();
   void sum_window(size_t column, std::int64_t lanes);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <optional>
 
 namespace tilewright {
@@ -25,8 +26,7 @@ bool Tagging::vectorize_short() {
 /// Few channels of many pixels, or other elements of which as many lie side by side as the last
 /// loop has iterations, are one loop.
 bool Tagging::vectorize_one_row() {
-  if (shape_.rank() < 2 || shape_.has_condition() || shape_.states() > 0 ||
-      (shape_.reduced() > 0 && !has_small_window(shape_))) {
+  if (shape_.rank() < 2 || shape_.has_condition() || shape_.states() > 0) {
     return false;
   }
   const size_t column = shape_.column();
@@ -37,7 +37,7 @@ bool Tagging::vectorize_one_row() {
   const std::int64_t extent = shape_.extent(column).value_or(lanes);
   const bool long_enough = shape_.extent(column - 1).value_or(lanes) * extent >= lanes;
   if (extent < 2 || extent >= lanes || !long_enough || shape_.is_chosen(column - 1) ||
-      shape_.is_tested(column - 1) || shape_.is_tested(column) ||
+      (shape_.reduced() == 0 && shape_.is_tested(column - 1)) || shape_.is_tested(column) ||
       !shape_.is_one_row(column - 1, column)) {
     return false;
   }
@@ -46,7 +46,11 @@ bool Tagging::vectorize_one_row() {
   const Mapping before = mapping_;
   try {
     give("join", {i, j, i + j});
-    give("vectorize", {i + j, lanes});
+    if (shape_.reduced() > 0) {
+      sum_one_row(i + j, extent, lanes);
+    } else {
+      give("vectorize", {i + j, lanes});
+    }
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Schedule && error.kind != ErrorKind::Limit) {
       throw;
@@ -55,6 +59,29 @@ bool Tagging::vectorize_one_row() {
     return false;
   }
   return true;
+}
+
+/// Vectors of sums beside each other, so many that the channels begin anew with each block of them:
+/// three vectors of 16 are those of 16 pixels of three channels.
+void Tagging::sum_one_row(const std::string &row, std::int64_t channels, std::int64_t lanes) {
+  constexpr std::int64_t most_vectors = 6;
+  const std::int64_t whole = std::lcm(channels, lanes) / lanes;
+  if (whole > most_vectors) {
+    give("vectorize", {row, lanes});
+    return;
+  }
+  const std::int64_t vectors = whole == 1 ? 4 : whole;
+  give("split", {row, vectors * lanes});
+  give("split", {row + "1", lanes});
+  std::vector<Argument> order = {row + "0"};
+  for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
+    order.emplace_back(shape_.name(d));
+  }
+  order.emplace_back(row + "10");
+  order.emplace_back(row + "11");
+  give("reorder", order);
+  give("unroll", {row + "10", vectors});
+  give("vectorize", {row + "11", lanes});
 }
 
 /// Elements that lie apart by the same few places, such as one channel of many pixels: whole

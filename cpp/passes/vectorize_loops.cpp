@@ -4,6 +4,9 @@
 #include "loops/tile_extent.h"
 #include "loops/traverse.h"
 
+#include <utility>
+#include <vector>
+
 namespace tilewright {
 
 namespace {
@@ -21,7 +24,7 @@ public:
       return vector_loop(*loop);
     }
     if (loop == nullptr) {
-      return map_children(statement, *this);
+      return with_joined_tests(map_children(statement, *this));
     }
     around_.enter(*loop);
     StmtPtr result = map_children(statement, *this);
@@ -30,6 +33,34 @@ public:
   }
 
 private:
+  /// Vector loops beside each other that have an iteration if the same holds stand in one test.
+  static StmtPtr with_joined_tests(const StmtPtr &statement) {
+    const auto *sequence = as<Block>(statement);
+    if (sequence == nullptr) {
+      return statement;
+    }
+    std::vector<StmtPtr> joined;
+    for (const StmtPtr &child : sequence->children) {
+      const If *before = joined.empty() ? nullptr : as<If>(joined.back());
+      const auto *test = as<If>(child);
+      if (before != nullptr && test != nullptr && !before->has_otherwise() &&
+          !test->has_otherwise() && same_value(before->condition, test->condition) &&
+          is_index_test(test->condition)) {
+        joined.back() = if_then(test->condition, block({before->then(), test->then()}));
+      } else {
+        joined.push_back(child);
+      }
+    }
+    return joined.size() < sequence->children.size() ? block(std::move(joined)) : statement;
+  }
+
+  /// No statement changes what such a test says.
+  static bool is_index_test(const ValuePtr &test) {
+    const auto *compared = as<Binary>(test);
+    return compared != nullptr && is_comparison(compared->op) && is_index(compared->left()) &&
+           is_index(compared->right());
+  }
+
   StmtPtr vector_loop(const For &loop) {
     const auto lower = linear_of(loop.lower);
     const auto upper = linear_of(loop.upper);

@@ -17,7 +17,17 @@ from ..tree import Location
 from .preprocessing import Preprocessed
 from .refusals import refuse
 
-__all__ = ["CFile", "assigned_names", "names_in", "nodes", "parse", "passed_names", "root_name"]
+__all__ = [
+    "CFile",
+    "asked_names",
+    "assigned_names",
+    "dimension_names",
+    "names_in",
+    "nodes",
+    "parse",
+    "passed_names",
+    "root_name",
+]
 
 
 @dataclass
@@ -177,3 +187,36 @@ def passed_names(node: Any) -> set[str]:
         if isinstance(each, c_ast.FuncCall) and each.args is not None:
             found |= {root_name(argument) for argument in each.args.exprs}
     return found - {""}
+
+
+def asked_names(body: Any) -> set[str]:
+    """The names in bounds, sizes, subscripts, conditions, and arguments of calls."""
+    found: set[str] = set()
+    for each in nodes(body):
+        match each:
+            case c_ast.For():
+                for part in (each.init, each.cond, each.next):
+                    found |= names_in(part)
+            case c_ast.ArrayRef():
+                found |= names_in(each.subscript)
+            case c_ast.ArrayDecl():
+                found |= names_in(each.dim)
+            case c_ast.If() | c_ast.TernaryOp() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
+                found |= names_in(each.cond)
+            case c_ast.FuncCall():
+                found |= names_in(each.args)
+            case c_ast.Decl() if each.init is not None:
+                found |= names_in(each.init)
+            case c_ast.UnaryOp() if each.op == "*":
+                found |= names_in(each.expr)
+    return found
+
+
+def dimension_names(node: Any) -> set[str]:
+    """The names in the sizes of arrays that a part of the program declares."""
+    return {
+        name
+        for each in nodes(node)
+        if isinstance(each, c_ast.ArrayDecl)
+        for name in names_in(each.dim)
+    }

@@ -40,7 +40,7 @@ from .inlining import (
     shared_names,
 )
 from .jumps import returns_outside_loops, without_gotos
-from .parsing import CFile, assigned_names, names_in, nodes
+from .parsing import CFile, asked_names, assigned_names, dimension_names, names_in, nodes
 from .pointers import moved_pointers
 from .refusals import refuse
 from .renaming import renamed_pointers
@@ -229,7 +229,7 @@ class _Translation(Inlining):
 
     def _declare_arguments(self, formals: list[Any], body: Any) -> None:
         changed = assigned_names(body)
-        asked = _asked_names(body) | {name for each in formals for name in _dimension_names(each)}
+        asked = asked_names(body) | {name for each in formals for name in dimension_names(each)}
         for node in formals:
             of = self.type_of(node)
             here = self.place(node)
@@ -541,40 +541,8 @@ def _returns(body: Any) -> bool:
     return any(isinstance(each, c_ast.Return) and each.expr is not None for each in nodes(body))
 
 
-def _asked_names(body: Any) -> set[str]:
-    """The names in bounds, sizes, subscripts, conditions, and arguments of calls."""
-    found: set[str] = set()
-    for each in nodes(body):
-        match each:
-            case c_ast.For():
-                for part in (each.init, each.cond, each.next):
-                    found |= names_in(part)
-            case c_ast.ArrayRef():
-                found |= names_in(each.subscript)
-            case c_ast.ArrayDecl():
-                found |= names_in(each.dim)
-            case c_ast.If() | c_ast.TernaryOp() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
-                found |= names_in(each.cond)
-            case c_ast.FuncCall():
-                found |= names_in(each.args)
-            case c_ast.Decl() if each.init is not None:
-                found |= names_in(each.init)
-            case c_ast.UnaryOp() if each.op == "*":
-                found |= names_in(each.expr)
-    return found
-
-
-def _dimension_names(node: Any) -> set[str]:
-    return {
-        name
-        for each in nodes(node)
-        if isinstance(each, c_ast.ArrayDecl)
-        for name in names_in(each.dim)
-    }
-
-
 def _sizes_use(blocks: tuple[tuple[Any, ...], ...], name: str) -> bool:
-    return any(name in _dimension_names(item) for block in blocks for item in block)
+    return any(name in dimension_names(item) for block in blocks for item in block)
 
 
 def _used_arrays(statements: tuple[Statement, ...], state: _Translation) -> set[str]:

@@ -8,7 +8,7 @@ user's line.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from .. import _core
 from ..base.checks import DECLARATION, a_list, a_string, an_isl_text
@@ -35,6 +35,8 @@ __all__ = ["DeclaredComputation", "declare"]
 Kind = TypeVar("Kind", bound="DeclaredComputation")
 Self = TypeVar("Self", bound="DeclaredComputation")
 
+_NOT_GIVEN: Any = object()
+
 
 class DeclaredComputation(Array):
     """A computation as Layer I has it: a domain, and disjoint pieces with a value each."""
@@ -56,9 +58,9 @@ class DeclaredComputation(Array):
     def define(
         self: Self,
         condition: ExpressionLike | str | None,
-        value: ExpressionLike,
+        value: ExpressionLike = _NOT_GIVEN,
     ) -> Self:
-        """Adds a piece: `value` where `condition` holds.
+        """Adds a piece: `value` where `condition` holds; ``y.define(value)`` is for the whole domain.
 
         Args:
             condition: an affine condition on the iterators, isl text of a set, or None for the
@@ -71,6 +73,8 @@ class DeclaredComputation(Array):
             DomainError: when `value` reads outside a domain or shape.
             DeclarationTypeError: when `value` cannot be cast to the type (NumPy's same_kind rule).
         """
+        if value is _NOT_GIVEN:
+            condition, value = None, cast("ExpressionLike", condition)
         self._define(condition, value, caller_location())
         return self
 

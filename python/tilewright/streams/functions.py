@@ -44,7 +44,11 @@ __all__ = ["StreamFunction", "stream_function"]
 
 
 def stream_function(
-    name: str, outputs: Sequence[Computation] | Computation, *, synchronise: bool = False
+    name: str,
+    outputs: Sequence[Computation] | Computation,
+    *,
+    inputs: Sequence[Computation] = (),
+    synchronise: bool = False,
 ) -> StreamFunction:
     """A function of streams: elements are pushed in chunks of any length, and come out as soon as
     everything that they read is there::
@@ -65,6 +69,8 @@ def stream_function(
     Args:
         name: its name.
         outputs: computations over `tw.forever`, each with one infinite direction.
+        inputs: the streams that are pushed, in the order of `push`; else they are in the order in
+            which they were declared. Latencies count elements of the first one.
         synchronise: whether parts that no dependence connects run together, an element of the first
             input of each part for each one of the first input of all. They are refused without it.
 
@@ -76,7 +82,12 @@ def stream_function(
     Source: Leben and Tzanetakis, ACM TACO 16(3), 2019. The period is one element (their untiled
     schedule) unless `StreamFunction.periodic` says otherwise.
     """
-    return StreamFunction(name, outputs, (), synchronise)
+    order = []
+    for one in a_list(inputs, "inputs", DECLARATION, "streams"):
+        if not isinstance(one, Computation):
+            raise DeclarationTypeError(f"inputs must be streams, got {one!r}")
+        order.append(one.name)
+    return StreamFunction(name, outputs, tuple(order), synchronise)
 
 
 def _checked_outputs(

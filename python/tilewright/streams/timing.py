@@ -188,7 +188,8 @@ class _Reads:
                 raise DeclarationError(
                     f"{self.reader.name} reads {producer} at times that data decide about without a "
                     f"bound, so that no finite memory keeps enough: say how far they reach, for example "
-                    f"{producer}[tw.clamp(time, n - 200, n)]"
+                    f"{producer}[tw.clamp(time, n - 200, n)]; a rate is a number, so make a function for "
+                    f"each size R if it reads {producer}[R * n]"
                 )
             raise DeclarationError(
                 f"{self.reader.name} reads unboundedly many elements of {self.producer.name}: for "

@@ -163,3 +163,13 @@ def test_a_function_of_a_pair_of_constrained_parameters():
     assert run(C, u, low=2).tolist() == [1, 2]
     with pytest.raises(ValueError):
         run(C, u, low=6)
+
+
+def test_define_without_a_condition_is_for_the_whole_domain():
+    i, N = tw.iter("i"), tw.param("N")
+    x = tw.input("x", [N], tw.float64)
+    y = tw.computation("y", {i: N}, dtype=tw.float64).define(2 * x[i])
+    assert (tw.function("f", outputs=[y])(np.ones(3)) == 2).all()
+    for given in (("i > 0",), (None,), (i > 0, None)):
+        with pytest.raises(tw.DeclarationTypeError, match="an operand must be an expression"):
+            tw.computation("z", {i: N}, dtype=tw.float64).define(*given)

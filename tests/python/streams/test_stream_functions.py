@@ -396,3 +396,19 @@ def test_a_computation_without_an_expression_is_no_input():
         tw.stream_function("f", outputs=[tw.computation("y", {n: tw.forever}, x[n] + e[n])])
     with raises(tw.DeclarationError, "y is a stream, which has no end: make the function with"):
         tw.function("f", outputs=[tw.computation("y", {n: tw.forever}, x[n])])
+
+
+def test_inputs_are_pushed_in_the_order_that_is_given():
+    n = tw.iter("n")
+    x, d = tw.stream("x", tw.float64), tw.stream("d", tw.float64)
+    e = tw.computation("e", {n: tw.forever}, d[n] - x[n])
+    ones, twos = np.ones(3), np.full(3, 2.0)
+    for order, sign in (((), 1), ((x, d), 1), ((d, x), -1)):
+        k = tw.stream_function("lms", outputs=[e], inputs=order)
+        assert k.inputs == (("d", "x") if sign < 0 else ("x", "d"))
+        np.testing.assert_array_equal(k.stream().push(ones, twos), sign * ones)
+    for wrong in ([x], [x, d, d], [x, e]):
+        with raises(tw.DeclarationError, "lms pushes d, x; the order given names"):
+            tw.stream_function("lms", outputs=[e], inputs=wrong)
+    with raises(tw.DeclarationTypeError, "inputs must be streams, got 'x'"):
+        tw.stream_function("lms", outputs=[e], inputs=["x", "d"])

@@ -241,6 +241,7 @@ class Assume:
     condition: Expression
     location: Location
     checked: bool = False  # asked at the call, where it is about parameters only
+    otherwise: str = ""  # what is the matter if it does not hold, where the person did not write it
 
 
 @dataclass(frozen=True)

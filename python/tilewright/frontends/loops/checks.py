@@ -52,6 +52,7 @@ class _Wrong:
     parameters: Any
     location: tree.Location
     access: tree.Read | None
+    otherwise: str
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Checks:
         sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
         where = line_of(wrong.location)
         if wrong.access is None:
-            plain = f"what this states does not hold for {sizes}"
+            plain = f"{wrong.otherwise or 'what this states does not hold'} for {sizes}"
             raise FactError(wrong.location, plain, where)
         raise OutsideError(
             wrong.access.location,
@@ -154,7 +155,7 @@ class Checks:
                         "whether this holds is not known from sizes before the function runs",
                         line_of(statement.location),
                     )
-                self.note(place, f"not ({wrong})", statement.location, None)
+                self.note(place, f"not ({wrong})", statement.location, None, statement.otherwise)
             case tree.For():
                 self.block(statement.body, self.inside(statement, place))
             case tree.While():
@@ -232,7 +233,12 @@ class Checks:
             self.note(place, outside, read.location, read)
 
     def note(
-        self, place: _Place, wrong: str, location: tree.Location, access: tree.Read | None
+        self,
+        place: _Place,
+        wrong: str,
+        location: tree.Location,
+        access: tree.Read | None,
+        otherwise: str = "",
     ) -> None:
         constraints = " and ".join([*(f"({each})" for each in place.constraints), wrong])
         text = (
@@ -249,4 +255,4 @@ class Checks:
                 "whether this stays inside its array is too hard to find out", line_of(location)
             ) from None
         if not parameters.is_empty:
-            self.wrong.append(_Wrong(parameters, location, access))
+            self.wrong.append(_Wrong(parameters, location, access, otherwise))

@@ -363,7 +363,7 @@ class Context:
             self.refuse(node, f"whether {what} is negative depends on data", "slice by parameters")
         self.require_numbers_in(expression)
         condition = Operation(">=", (expression, literal(0)), BOOL.dtype, self.at(node))
-        self.emit(Assume(condition, self.at(node), checked=True), node)
+        self.emit(Assume(condition, self.at(node), True, f"{what} is negative"), node)
 
     def claim_equal(self, a: Expression, b: Expression, node: ast.AST, what: str) -> None:
         """Two extents agree: a fact that is checked at the call where it is not evident."""
@@ -376,7 +376,7 @@ class Context:
             self.refuse(node, f"{what}: the extents depend on data")
         self.require_numbers_in(a, b)
         condition = Operation("==", (a, b), BOOL.dtype, self.at(node))
-        self.emit(Assume(condition, self.at(node), checked=True), node)
+        self.emit(Assume(condition, self.at(node), True, f"{what}: the extents differ"), node)
 
     def described(self, value: Value) -> str:
         """A value as errors name it."""

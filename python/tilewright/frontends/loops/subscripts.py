@@ -17,7 +17,7 @@ from ...base.plurals import counted
 from ..tree import Expression, Operation, Read, Select
 from .context import Known
 from .data_slices import DataSlices
-from .indices import add, constant_of, is_pure, literal, multiply, subtract
+from .indices import add, constant_of, is_pure, linear, literal, multiply, subtract
 from .kinds import BOOL, INT64
 from .values import (
     ArrayValue,
@@ -354,6 +354,14 @@ class Subscripts(DataSlices):
             return self.data_bound(index, extent, literal(0) if least is None else least, node)
         number = constant_of(index)
         if number is not None and number < 0:
+            index = add(extent, index)
+            self.claim_not_negative(index, node, "the bound of the slice")
+            return index
+        form = linear(index)
+        if form.terms and form.constant <= 0 and all(n < 0 for n, _ in form.terms.values()):
+            # x[:-k] counts from the end, which is so if k is not 0
+            what = "how many elements the slice leaves out at the end is 0 (x[:-0] has none), or"
+            self.claim_not_negative(subtract(literal(-1), index), node, what)
             index = add(extent, index)
             self.claim_not_negative(index, node, "the bound of the slice")
             return index

@@ -42,3 +42,16 @@ def by_rows(rows, v):
         out[i] = v[start:end].sum(axis=0)
         out[i, 0] += v[: rows[i], 0].sum()
     return out
+
+
+@case(lambda r: (r.random(20), 4), tolerant=True)
+def lags(c, k):
+    """-k counts from the end whatever k is, as long as it is not 0."""
+    turned = np.zeros_like(c)
+    turned[k:] = c[:-k]
+    turned[:k] = c[-k:]
+    second = c[2 * k :] - 2 * c[k:-k] + c[: -2 * k]
+    total = 0.0
+    for i in range(1, k):
+        total += (c[i:] * c[:-i]).sum()
+    return c[k:] - c[:-k], turned, second, c[: -k - 1], total

@@ -151,9 +151,9 @@ def test_slices_are_not_cut_off_silently() -> None:
     A = np.zeros(4)
     function(A, 3)
     assert list(A) == [0, 1, 1, 0]
-    with pytest.raises(tw.ArgumentError, match="does not hold"):
+    with pytest.raises(tw.ArgumentError, match="of the slice is negative for"):
         function(np.zeros(4), 6)
-    with pytest.raises(tw.ArgumentError, match="does not hold"):
+    with pytest.raises(tw.ArgumentError, match="of the slice is negative for"):
         function(np.zeros(4), -1)
 
 
@@ -202,3 +202,18 @@ def test_shapes_that_must_agree_are_checked_at_the_call() -> None:
     assert steps(np.eye(3), 2).tolist() == [1, 1, 1]
     with pytest.raises(tw.ArgumentError):
         steps(np.ones((4, 3)), 2)
+
+
+def test_slices_that_do_not_fit_say_so() -> None:
+    @tw.jit
+    def lag(c, k):  # type: ignore[no-untyped-def]
+        return c[k:] - c[:-k]
+
+    c = np.arange(20.0)
+    assert (lag(c, 3) == 3).all()
+    for k, what in (
+        (0, r"how many elements the slice leaves out at the end is 0 \(x\[:-0\] has none\)"),
+        (25, "the array's extent less the bound of the slice is negative"),
+    ):
+        with pytest.raises(tw.ArgumentError, match=f"{what}.* for c_0 = 20, k = {k}"):
+            lag(c, k)

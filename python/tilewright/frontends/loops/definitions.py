@@ -192,8 +192,29 @@ class _Flow:
             if after == entry:
                 break
             entry = after
-        left = None if endless else self.block(node.orelse, entry)
+        behind: Environment | None = entry
+        if isinstance(node, ast.For) and _runs(node.iter):
+            # The iterators of a loop that runs have memory only if they have a value before it.
+            own = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
+            behind = end and {name: (entry if name in own else end)[name] for name in end}
+        left = None if endless or behind is None else self.block(node.orelse, behind)
         return _merge(left, loop.breaks)
+
+
+def _runs(iterated: ast.expr) -> bool:
+    """Whether a loop over this has an iteration, whatever the arguments are."""
+    if isinstance(iterated, ast.Tuple | ast.List):
+        return bool(iterated.elts) and not any(
+            isinstance(each, ast.Starred) for each in iterated.elts
+        )
+    if not (isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name)):
+        return False
+    if iterated.func.id != "range" or iterated.keywords:
+        return False
+    try:
+        return len(range(*(ast.literal_eval(each) for each in iterated.args))) > 0
+    except (ValueError, TypeError):
+        return False
 
 
 def _copies(target: ast.expr, value: ast.expr) -> list[ast.Name]:

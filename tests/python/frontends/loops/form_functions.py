@@ -271,3 +271,19 @@ def run_lengths(x, lengths, inner):
         if not (i > 0 and x[i - 1] == 1) and (i + 1 == len(x) or (i < 7 and x[i + 1] > 0)):
             inner[i] = True
     return k + 1
+
+
+@case(lambda r: (r.random(4), 3.0))
+def values_of_loops_that_run(a, t):
+    """What each iteration of a loop over range(3) assigns has a value behind it."""
+    for i in range(3):
+        b = a * i
+        a = b + 1
+    for k in (2, 3):
+        w = t * k
+    for j in range(4, 0, -1):
+        if a[j - 1] > 2:
+            v = a[j - 1]
+        else:
+            v = t + j
+    return b, w, v

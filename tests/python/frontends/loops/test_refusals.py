@@ -217,3 +217,17 @@ def test_slices_that_do_not_fit_say_so() -> None:
     ):
         with pytest.raises(tw.ArgumentError, match=f"{what}.* for c_0 = 20, k = {k}"):
             lag(c, k)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(n):\n    s = A[i]\nA[0] = s",
+        "for i in range(4):\n    if A[i] > 0:\n        continue\n    s = A[i]\nA[0] = s",
+        "for i in range(4, 4):\n    s = A[i]\nA[0] = s",
+        "for i in range(4):\n    A[i] = i\nA[0] = i",
+    ],
+)
+def test_what_may_have_no_value_behind_a_loop(body: str) -> None:
+    with pytest.raises(tw.TranslationError, match="may have no value here"):
+        tw.jit(made(body))(np.zeros(4), 3)

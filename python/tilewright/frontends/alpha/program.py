@@ -181,6 +181,8 @@ class Program:
         made = copy.copy(self)
         made._functions = {}
         made._mappings = {**self._mappings, name: mapping}
+        if mapping == TargetMapping():  # one that says nothing is none
+            del made._mappings[name]
         return made
 
     def show(self) -> str:

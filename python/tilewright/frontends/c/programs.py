@@ -210,7 +210,7 @@ class _Translation(Inlining):
             if each.name is None:
                 refuse(self.place(each), "an argument of a function that is translated has a name")
         if not region.whole:
-            formals = [each for each in formals if not self._is_out_of_reach(each, body)]
+            formals = [each for each in formals if not _is_out_of_reach(each, body)]
         self._declare_arguments(formals, everything)
         if region.whole:
             returned = self.type_of(function.decl.type.type)
@@ -254,14 +254,6 @@ class _Translation(Inlining):
                     )
             else:
                 refuse(here, f"an argument of type {of} has no translation")
-
-    def _is_out_of_reach(self, node: Any, body: Any) -> bool:
-        """Whether it is a pointer that no program has, such as the texts of `main`, and unused."""
-        of = self.type_of(node)
-        target = (
-            of.element if isinstance(of, ArrayOf) else of.target if isinstance(of, Pointer) else of
-        )
-        return isinstance(target, Void | Pointer) and node.name not in names_in(body)
 
     def _declare_array(self, node: Any, of: ArrayOf) -> None:
         here = self.place(node)
@@ -535,6 +527,15 @@ def _all_quals(node: Any) -> set[str]:
     for each in nodes(node.type):
         found |= set(getattr(each, "quals", None) or ())
     return found
+
+
+def _is_out_of_reach(argument: Any, body: Any) -> bool:
+    """Whether it is a pointer that no program has, such as that to the texts of `main`, and unused."""
+    of = argument.type
+    if not isinstance(of, c_ast.PtrDecl | c_ast.ArrayDecl) or argument.name in names_in(body):
+        return False
+    named = getattr(getattr(of.type, "type", None), "names", [])
+    return isinstance(of.type, c_ast.PtrDecl) or named == ["void"]
 
 
 def _returns(body: Any) -> bool:

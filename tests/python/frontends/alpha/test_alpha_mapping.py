@@ -596,14 +596,3 @@ def test_orders_of_what_has_one_time(tmp_path: Path) -> None:
     (tmp_path / "script.cs").write_text(script, encoding="utf-8")
     variables = alpha.run_script(tmp_path / "script.cs")
     assert variables["prog"] == ordered
-
-
-def test_a_renamed_system_reads_back_equal() -> None:
-    text = (
-        "affine f {N | N > 2} input double A {i | 0 <= i < N}; "
-        "output double X {i | 0 <= i < N}; let X[i] = A[i]; ."
-    )
-    program = tw.alpha.load(text)
-    assert tw.alpha.RenameSystem(program, "f", "f") == program
-    renamed = tw.alpha.RenameSystem(program, "f", "g")
-    assert tw.alpha.load(str(renamed)) == renamed and renamed != program

@@ -33,8 +33,7 @@ public:
   ///     y[i,j] = sum(tanh(x[i,k]) * w[k,j] for k)
   /// As many values as there are elements of x are kept instead, and no more, unless they are few,
   /// whatever the sizes are: cos(2 pi / 64 * k * n) in y[m,k] = sum(x[m,n] * cos(...) for n < 64),
-  /// for k < 33. And so is the one
-  /// value of exp(a[]) in y[i] = exp(a[]) * x[i].
+  /// for k < 33. And so is the one value of exp(a[]) in y[i] = exp(a[]) * x[i].
   static bool computes_again(const Computation &computation);
 
 private:

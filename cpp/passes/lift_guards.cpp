@@ -31,11 +31,4 @@ StmtPtr lift_guards(const StmtPtr &body, const Ranges &known) {
                               });
 }
 
-StmtPtr lift_guards_of_serial_loops(const StmtPtr &body, const Ranges &known) {
-  return change_guarded_loops(
-      body, known, [](const For &loop, EnclosingLoops &around, const auto &changed) -> StmtPtr {
-        return loop.loop == LoopKind::Serial ? LiftedLoop(loop, around, changed).lift() : nullptr;
-      });
-}
-
 } // namespace tilewright

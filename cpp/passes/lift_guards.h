@@ -20,7 +20,4 @@ namespace tilewright {
 /// parameters.
 StmtPtr lift_guards(const StmtPtr &body, const Ranges &known = {});
 
-/// Out of serial loops only: loops that run as one stay directly inside each other.
-StmtPtr lift_guards_of_serial_loops(const StmtPtr &body, const Ranges &known = {});
-
 } // namespace tilewright

@@ -149,7 +149,7 @@ constexpr auto table = std::to_array<Pass>({
      },
      compiled},
     {"simplify_indices", simplify, compiled},
-    {"lift_guards", over_body<lift_guards_of_serial_loops>, masked_and_unwatched},
+    {"lift_guards", over_body<lift_guards>, masked_and_unwatched},
     {"check_registers", asked<check_registers>, unwatched},
     {"gather_thread_terms",
      [](Kernel &kernel, const Options & /*options*/) {

@@ -5,9 +5,8 @@
 
 namespace tilewright {
 
-/// Makes scalars of the kernel's own locals: those that are set before each place
-/// where they are read get one from there on, others one for the whole time that their memory is
-/// there.
+/// Makes scalars of the kernel's own locals: those that are set before each place where they are
+/// read get one from there on, others one for the whole time that their memory is there.
 ///     best = empty(()); better = empty(())
 ///     for k in range(0, n):
 ///       better[()] = x[k] > best[()]

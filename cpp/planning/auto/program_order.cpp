@@ -235,7 +235,7 @@ private:
   }
 
   /// Do they stay as they are? No loop but the program's is known to be left once it has nothing
-  /// more to do.
+  /// more to do, and a range that data say would run over all outside of the loops around it.
   bool keeps_repeated_loops(const Candidate &candidate) const {
     const auto changes = [&](const Command &command, const std::vector<NestLoop> &loops) {
       return std::any_of(command.arguments.begin(), command.arguments.end(),

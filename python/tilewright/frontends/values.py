@@ -105,22 +105,11 @@ class Translator:
             everywhere: whether the value is wanted also where a part of it does not hold. If not, what
                 `first and second` reads in its second part is read where the first one holds.
         """
+        for ends in (False, True):
+            parts = self._parts(expression, ends)
+            if len(parts) > 1:
+                return self._joined(parts, ends, everywhere or ends)
         match expression:
-            case tree.Select() if not self._may_leave(expression.if_true, expression.if_false):
-                # && and ||: both sides may be asked, unless an index says which
-                first = self.condition(expression.condition, everywhere)
-                decides = self._is_affine(expression.condition)
-                if isinstance(expression.if_false, tree.Literal) and not expression.if_false.value:
-                    second = expression.if_true
-                    if everywhere and decides and _reads(second):
-                        return tw.select(first, self.condition(second, True), ~self._true())
-                    return first & self.condition(second, everywhere)
-                if isinstance(expression.if_true, tree.Literal) and expression.if_true.value:
-                    second = expression.if_false
-                    first = self.condition(expression.condition, True)
-                    if decides and _reads(second):
-                        return tw.select(first, self._true(), self.condition(second, True))
-                    return first | self.condition(second, True)
             case tree.Operation(name="&") if expression.dtype.kind == "b":
                 both = [self.condition(each, everywhere) for each in expression.operands]
                 return both[0] & both[1]
@@ -135,9 +124,30 @@ class Translator:
                     return _OPERATORS[expression.name](left, right)
         return self(expression)
 
-    @staticmethod
-    def _true() -> tw.Expression:
-        return tw.Expression(_core.constant(True, "bool"))
+    def _parts(self, expression: tree.Expression, ends: bool) -> list[tree.Expression]:
+        """Those of `a && b && ...`, which a False ends, or of `a || b || ...`, which a True ends."""
+        match expression:
+            case tree.Select() if not self._may_leave(expression.if_true, expression.if_false):
+                end, rest = expression.if_false, expression.if_true
+                if ends:
+                    end, rest = rest, end
+                if isinstance(end, tree.Literal) and bool(end.value) == ends:
+                    return [*self._parts(expression.condition, ends), *self._parts(rest, ends)]
+        return [expression]
+
+    def _joined(self, parts: list[tree.Expression], ends: bool, everywhere: bool) -> tw.Expression:
+        """All parts may be asked, except that what an index decides about is read behind it only."""
+        end = tw.Expression(_core.constant(ends, "bool"))
+        result = self.condition(parts[-1], everywhere)
+        reads = _reads(parts[-1])
+        for part in reversed(parts[:-1]):
+            own = self.condition(part, everywhere)
+            if everywhere and reads and self._is_affine(part):
+                result = tw.select(own, end, result) if ends else tw.select(own, result, end)
+            else:
+                result = own | result if ends else own & result
+            reads = reads or _reads(part)
+        return result
 
     def _is_affine(self, expression: tree.Expression) -> bool:
         """Whether a condition is one on indices alone."""

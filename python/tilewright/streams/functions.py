@@ -32,6 +32,7 @@ from ..language.expressions import as_dtype
 from ..schedule.computations import Computation
 from ..sets.values import Map
 from .c_source import LARGEST, ExportedStream, export_stream_source, stream_c_text
+from .declarations import StreamInput
 from .naming import check_names
 from .periodic import PeriodicTiling
 from .periods import Periods, asked_periods, collected_ticks, tiled, tiling_of
@@ -47,7 +48,7 @@ def stream_function(
     name: str,
     outputs: Sequence[Computation] | Computation,
     *,
-    inputs: Sequence[Computation] = (),
+    inputs: Sequence[StreamInput] = (),
     synchronise: bool = False,
 ) -> StreamFunction:
     """A function of streams: elements are pushed in chunks of any length, and come out as soon as
@@ -84,7 +85,7 @@ def stream_function(
     """
     order = []
     for one in a_list(inputs, "inputs", DECLARATION, "streams"):
-        if not isinstance(one, Computation):
+        if not isinstance(one, StreamInput):
             raise DeclarationTypeError(f"inputs must be streams, got {one!r}")
         order.append(one.name)
     return StreamFunction(name, outputs, tuple(order), synchronise)

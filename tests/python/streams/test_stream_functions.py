@@ -407,8 +407,12 @@ def test_inputs_are_pushed_in_the_order_that_is_given():
         k = tw.stream_function("lms", outputs=[e], inputs=order)
         assert k.inputs == (("d", "x") if sign < 0 else ("x", "d"))
         np.testing.assert_array_equal(k.stream().push(ones, twos), sign * ones)
-    for wrong in ([x], [x, d, d], [x, e]):
+    for wrong in ([x], [x, d, d]):
         with raises(tw.DeclarationError, "lms pushes d, x; the order given names"):
             tw.stream_function("lms", outputs=[e], inputs=wrong)
     with raises(tw.DeclarationTypeError, "inputs must be streams, got 'x'"):
         tw.stream_function("lms", outputs=[e], inputs=["x", "d"])
+    forgotten = tw.computation("forgotten", {n: tw.forever}, dtype=tw.float64)
+    for wrong in ([x, e], [d, x, forgotten]):
+        with raises(tw.DeclarationTypeError, "inputs must be streams, got"):
+            tw.stream_function("lms", outputs=[e], inputs=wrong)

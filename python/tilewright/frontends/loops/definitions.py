@@ -193,7 +193,7 @@ class _Flow:
                 break
             entry = after
         behind: Environment | None = entry
-        if isinstance(node, ast.For) and _runs(node.iter):
+        if isinstance(node, ast.For) and "range" not in self.locals and _runs(node.iter):
             # The iterators of a loop that runs have memory only if they have a value before it.
             own = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
             behind = end and {name: (entry if name in own else end)[name] for name in end}

@@ -287,3 +287,36 @@ def values_of_loops_that_run(a, t):
         else:
             v = t + j
     return b, w, v
+
+
+@case(_words)
+def many_alternatives(x, out, ends):
+    """Each part of a condition is translated once, however many there are before it."""
+    for i in range(len(x)):
+        if (
+            i == 0
+            or x[i - 1] == 2
+            or x[i - 1] == 3
+            or x[i - 1] == 4
+            or x[i - 1] == 5
+            or x[i - 1] == 6
+            or x[i - 1] == 7
+            or x[i - 1] == 8
+            or x[i - 1] == 9
+            or x[i - 1] == 10
+            or x[i - 1] == 11
+            or x[i - 1] == 12
+            or x[i - 1] == 13
+            or x[i - 1] == 14
+            or x[i - 1] == 15
+            or x[i - 1] == 16
+            or x[i - 1] == 17
+            or x[i - 1] == 18
+            or x[i - 1] == 19
+            or x[i - 1] == 20
+            or x[i - 1] == 21
+            or x[i - 1] == 22
+            or x[i - 1] == 23
+        ):
+            out[i] = 1
+        ends[i] = not (i > 0 and x[i - 1] > 0 and x[i] > 0 and x[i] < 9 and x[i] < 8 and x[i] < 7)

@@ -206,7 +206,7 @@ def test_shapes_that_must_agree_are_checked_at_the_call() -> None:
 
 def test_slices_that_do_not_fit_say_so() -> None:
     @tw.jit
-    def lag(c, k):  # type: ignore[no-untyped-def]
+    def lag(c: Any, k: Any) -> Any:
         return c[k:] - c[:-k]
 
     c = np.arange(20.0)

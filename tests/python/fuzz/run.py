@@ -34,6 +34,7 @@ os.environ["TILEWRIGHT_LEAST_PARALLEL_WORK"] = "0"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 Case = dict[str, Any]
+CHECKOUT = Path(__file__).resolve().parents[3]
 #: A case is given up after so many seconds of the processor, whoever else is busy on the machine.
 CASE_SECONDS = 60.0
 #: And after so many of the clock, if it waits for something that never comes.
@@ -61,7 +62,7 @@ def outcome_of(case: Case, compiled: bool, c_compiler: str) -> dict[str, Any]:
     except Failure as failure:
         return {"kind": failure.kind, "message": str(failure), "commands": failure.commands}
     except Exception as error:
-        text = traceback.format_exc(limit=-6)
+        text = traceback.format_exc(limit=-6).replace(f"{CHECKOUT}/", "")
         return {
             "kind": f"exception {type(error).__name__}",
             "message": text,

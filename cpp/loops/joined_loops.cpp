@@ -99,6 +99,27 @@ std::vector<const For *> joined_loops(const For &head) {
   }
 }
 
+bool stand_beside_others(const Kernel &kernel) {
+  const auto is_joined = [](const StmtPtr &statement) {
+    const LoopStatement *inner = statement.get();
+    while (is<If>(*inner) && !cast<If>(*inner).has_otherwise()) {
+      inner = inner->children[0].get();
+    }
+    const auto *loop = as_loop(*inner, LoopKind::Parallel);
+    return loop != nullptr && loop->parallel.joined;
+  };
+  bool found = false;
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    if (is<Block>(statement)) {
+      const auto beside = std::count_if(statement.children.begin(), statement.children.end(),
+                                        [](const StmtPtr &child) { return !is<Let>(child); });
+      found = found || (beside > 1 && std::any_of(statement.children.begin(),
+                                                  statement.children.end(), is_joined));
+    }
+  });
+  return found;
+}
+
 void check_joined_loops(const Kernel &kernel) {
   JoinedLoopCheck(kernel).walk(*kernel.body, {}, nullptr, nullptr);
 }

@@ -239,7 +239,7 @@ struct AnchoredLoops {
   const Statement *owner = nullptr;
 };
 
-std::vector<AnchoredLoops> anchored_loops(const Program &program) {
+std::vector<AnchoredLoops> anchored_loops(const Program &program, Together together) {
   std::vector<AnchoredLoops> found;
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const int level = program.buffers[b].level;
@@ -251,11 +251,15 @@ std::vector<AnchoredLoops> anchored_loops(const Program &program) {
       found.push_back({level, &*owner});
     }
   }
-  // Joined loops are to stand directly inside each other.
+  // Joined loops are to stand directly inside each other. Those that run as one parallel loop do so
+  // without help, but for rare sets.
+  const auto is_joined = [&](const LoopTag &tag) {
+    return tag.counts < 0 || (tag.joined && together != Together::Used);
+  };
   for (const Statement &statement : program.statements) {
     for (size_t level = 1; level <= statement.loop_names.size(); ++level) {
-      const bool ends = statement.tags[level - 1].counts < 0 &&
-                        (level == statement.tags.size() || statement.tags[level].counts >= 0);
+      const bool ends = is_joined(statement.tags[level - 1]) &&
+                        (level == statement.tags.size() || !is_joined(statement.tags[level]));
       const auto same = [&](const AnchoredLoops &other) {
         return other.level == static_cast<int>(level) &&
                share_loops(*other.owner, statement, other.level);
@@ -273,7 +277,7 @@ std::vector<Anchor> find_anchors(const Program &program, const std::vector<Scan>
   std::vector<Anchor> anchors;
   const std::vector<int> all = all_dimensions(program);
   const auto count = static_cast<unsigned>(all.size());
-  for (const auto &[level, owner] : anchored_loops(program)) {
+  for (const auto &[level, owner] : anchored_loops(program, together)) {
     // Where only some iterations use the buffer, these must not leave the loop either.
     isl_set *used = nullptr;
     for (size_t s = 0; s < scans.size(); ++s) {

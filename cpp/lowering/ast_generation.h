@@ -41,11 +41,12 @@ struct GeneratedAst {
 /// there are no single ones.
 std::vector<isl::aff> affine_inverse(const isl::map &time);
 
-/// How the iterations in which a buffer lives are kept together. Each makes worse loops than the
-/// one before, and is for what first_split_buffer found in those (split_buffers.h).
+/// How the iterations in which a buffer lives, and loops that run as one, are kept together. Each
+/// makes worse loops than the one before, and is for what first_split_buffer (split_buffers.h) and
+/// stand_beside_others (joined_loops.h) found in those.
 enum class Together {
-  Used,    ///< as far as anchors in the iterations that use it do that
-  Between, ///< by anchors in the iterations between these, too
+  Used,    ///< as far as anchors in the iterations that use a buffer do that
+  Between, ///< by anchors in the iterations between these, too, and in loops that run as one
   Whole,   ///< the loops around the buffer are in one piece, under conditions
 };
 

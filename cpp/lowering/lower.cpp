@@ -1,6 +1,7 @@
 #include "lowering/lower.h"
 
 #include "algorithm/block.h"
+#include "loops/joined_loops.h"
 #include "lowering/ast_generation.h"
 #include "lowering/parameter_ranges.h"
 #include "lowering/split_buffers.h"
@@ -23,12 +24,19 @@ Program without_block_results(Program program) {
 
 Kernel translated(const Program &program, const LoweringOptions &options) {
   std::optional<std::int64_t> buffer;
+  std::optional<Kernel> beside_others;
   for (const Together together : {Together::Used, Together::Between, Together::Whole}) {
     Kernel kernel = translate(program, generate_ast(program, together), options);
     buffer = first_split_buffer(kernel);
-    if (!buffer) {
+    if (!buffer && !stand_beside_others(kernel)) {
       return kernel;
     }
+    if (!buffer && !beside_others) {
+      beside_others = std::move(kernel);
+    }
+  }
+  if (beside_others) {
+    return *std::move(beside_others); // if they still are when the passes ask, this is an error
   }
   const Buffer &split = program.buffers.at(static_cast<size_t>(*buffer));
   throw Error(ErrorKind::Limit,

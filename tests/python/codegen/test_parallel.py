@@ -168,6 +168,20 @@ def test_a_loop_that_others_came_between_runs_alone():
     np.testing.assert_array_equal(f(a), f.evaluate(a))
 
 
+@pytest.mark.parametrize("first", [12, 13, 15])
+def test_terms_in_the_last_blocks_only_stay_in_the_joined_loop(first):
+    """Without help, isl makes a loop for what comes first and, as one block is left, none for the terms."""
+    a = tw.input("A", [N, K], tw.float64)
+    b = tw.input("B", [K, 16], tw.float64)
+    largest = tw.max(a[i, k] * b[k, j], over={k: K}, where=j >= first)
+    c = tw.computation("C", {i: N, j: 16}, largest)
+    f = tw.function("f", outputs=[c])
+    f["C"].split(j, 4).split(k, 4).reorder("i", "j0", "k0", "k1", "j1").parallelize("i", "j0")
+    assert f.loops.count("j0 in range") == 1
+    given = integers(5, 7), integers(7, 16)
+    np.testing.assert_array_equal(f(*given), f.evaluate(*given))
+
+
 def test_triangles_cannot_run_as_one():
     f = triangle()
     with pytest.raises(

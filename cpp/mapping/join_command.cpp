@@ -115,7 +115,7 @@ LoopTag tag_of_both(const LoopDimension &outer, const LoopDimension &inner,
 }
 
 /// Both loops, or none of them, are over terms of a reduction: else the reduction begins and ends
-/// between them.
+/// between them. A loop of one iteration belongs to either side.
 void require_same_kind(const MappingState &state, const Command &command,
                        const LoopDimension &outer, const LoopDimension &inner) {
   const InstanceSpace instances = instance_space(**state.function->find(command.computation));
@@ -128,7 +128,13 @@ void require_same_kind(const MappingState &state, const Command &command,
                                                         static_cast<unsigned>(instances.reduced))),
                    doing_join);
   };
-  if (is_over_terms(outer) != is_over_terms(inner)) {
+  const auto has_one_iteration = [&](const LoopDimension &loop) {
+    const auto all = static_cast<unsigned>(isl_pw_aff_dim(loop.value.get(), isl_dim_in));
+    return !checked(isl::manage(isl_pw_aff_involves_dims(loop.value.get(), isl_dim_in, 0, all)),
+                    doing_join);
+  };
+  if (is_over_terms(outer) != is_over_terms(inner) && !has_one_iteration(outer) &&
+      !has_one_iteration(inner)) {
     refuse(command, "one of the two loops is over the terms of a reduction, which begins and ends "
                     "between them; bring it elsewhere with reorder first");
   }

@@ -290,12 +290,12 @@ class TestRefusals:
         [(("k0", "k10", "k11"), ("k10", "k11")), (("k0", "k11", "k10"), ("k11", "k10"))],
     )
     def test_a_loop_of_one_iteration_belongs_to_the_terms_or_not(self, order, joined):
-        """Strips of four have one part of eight; so has the loop over what comes of them."""
+        """Strips of three have one part of four; so has the loop over what comes of them."""
         program = programs.matmul()
-        program.function["C"].split(k, 4).split("k1", 8).reorder(i, j, *order).join(*joined)
+        program.function["C"].split(k, 3).split("k1", 4).reorder(i, j, *order).join(*joined)
         check(program)
         program = programs.matmul()
-        program.function["C"].split(k, 4).split("k1", 8).reorder(j, "k10", "k0").join(j, "k10")
+        program.function["C"].split(k, 3).split("k1", 4).reorder(j, "k10", "k0").join(j, "k10")
         check(program)
 
     def test_inside_other_loops(self):

@@ -12,9 +12,17 @@ from ..tree import Convert, Expression, Literal, Operation
 from .contractions import Contractions
 from .indices import constant_of, literal
 from .kinds import FLOAT, INT
-from .moved import Moved
+from .parted import PARTING, Parted
 from .shapes import Shapes
-from .values import ArrayValue, Scalar, Static, TupleValue, Value, broadcast_indices
+from .values import (
+    ArrayValue,
+    Scalar,
+    Static,
+    TupleValue,
+    Value,
+    broadcast_indices,
+    integer,
+)
 
 __all__ = ["ArrayCalls"]
 
@@ -27,10 +35,13 @@ _TAKES: dict[Any, str] = {
     np.repeat: "a repeats / axis", np.append: "arr values / axis", np.flipud: "m", np.fliplr: "m",
     np.take: "a indices / axis", np.expand_dims: "a axis", np.squeeze: "a / axis",
     np.moveaxis: "a source destination", np.broadcast_to: "array shape", np.atleast_1d: "a",
+    np.split: "ary indices_or_sections / axis", np.array_split: "ary indices_or_sections / axis",
+    np.hsplit: "ary indices_or_sections", np.vsplit: "ary indices_or_sections",
+    np.dsplit: "ary indices_or_sections", np.block: "arrays", np.rot90: "m / k",
 }  # fmt: skip
 
 
-class ArrayCalls(Moved, Contractions, Shapes):
+class ArrayCalls(Parted, Contractions, Shapes):
     """Calls of functions of arrays."""
 
     def array_call(
@@ -76,8 +87,29 @@ class ArrayCalls(Moved, Contractions, Shapes):
             np.moveaxis: lambda a, one, other: self._moved_axis(a, one, other, node),
             np.broadcast_to: lambda a, shape: self._broadcast_to(a, shape, node),
             np.atleast_1d: lambda a: self.as_vector(a, node),
+            np.block: lambda arrays: self.blocks(arrays, node),
+            np.rot90: lambda m, k: self._turned(m, k, node),
         }
+        if target in PARTING:
+            array, sections, axis = (*arguments, None)[:3]
+            assert array is not None and sections is not None
+            return self.parts_of(target, array, sections, axis, node)
         return calls[target](*arguments)
+
+    def _turned(self, array: Value, times: Value | None, node: ast.AST) -> Value:
+        """np.rot90 of the first two axes."""
+        given = self.array_in(array, node)
+        if len(given.shape) < 2:
+            self.refuse(node, f"np.rot90 of {self.described(array)}")
+        turns = 1 if times is None else self.number_in(times, "the turns of np.rot90", node) % 4
+        order = [1, 0, *range(2, len(given.shape))]
+        if turns == 0:
+            return given
+        if turns == 2:
+            once = self.reversed_array(given, integer(0), node)
+            return self.reversed_array(once, integer(1), node)
+        turned = self.reversed_array(self.transposed(given, order), integer(turns == 3), node)
+        return turned
 
     def array_in(self, value: Value, node: ast.AST) -> ArrayValue:
         """An argument that must be an array."""

@@ -19,10 +19,11 @@ from .functions import Loops
 from .indices import add, literal, multiply, same, subtract
 from .joins import JOINING
 from .kinds import COMPLEX, INT, INT64, Kind
-from .numpy_functions import WRITTEN
+from .numpy_functions import WRITTEN, running_maximum, running_minimum
 from .opaque import OPAQUE
 from .values import (
     ArrayValue,
+    Chosen,
     RangeValue,
     Scalar,
     Static,
@@ -48,6 +49,16 @@ _METHODS = {
 
 _AT: dict[np.ufunc, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.minimum: "minimum", np.maximum: "maximum",
+}  # fmt: skip
+
+
+_REDUCE: dict[np.ufunc, Any] = {
+    np.add: np.sum, np.multiply: np.prod, np.minimum: np.min, np.maximum: np.max,
+    np.logical_and: np.all, np.logical_or: np.any,
+}  # fmt: skip
+_ACCUMULATE: dict[np.ufunc, Any] = {
+    np.add: np.cumsum, np.multiply: np.cumprod, np.minimum: running_minimum,
+    np.maximum: running_maximum,
 }  # fmt: skip
 
 
@@ -89,12 +100,10 @@ class Calls(Comprehensions, Varying):
             return self.joined(target, values, axis, node)
         if target is np.ndarray:
             return self.other_call_of_empty(values, keywords, node)
-        if getattr(target, "__name__", "") == "outer" and isinstance(
-            getattr(target, "__self__", None), np.ufunc
-        ):
-            return self._outer_of(target.__self__, values, node)
-        if isinstance(getattr(target, "__self__", None), np.ufunc) and target.__name__ == "at":
-            return self.scattered(target.__self__, values, node)
+        if target in (np.finfo, np.iinfo) and len(values) == 1 and not keywords:
+            return Static(target(self.dtype_of(values[0], node)))
+        if isinstance(getattr(target, "__self__", None), np.ufunc):
+            return self._ufunc_method(target.__self__, target.__name__, values, keywords, node)
         if target in (builtins.enumerate, builtins.zip, builtins.reversed):
             return self._iterated_over(target, values, keywords, node)
         if target is np.transpose and keywords.keys() == {"axes"}:
@@ -196,10 +205,33 @@ class Calls(Comprehensions, Varying):
             return ArrayValue(cast.shape, cast.room, cast.dtype, cast.element)
         if not values:
             self.refuse(node, "np.array takes a list or an array")
+        if isinstance(values[0], Chosen) and dtype in (None, values[0].array.dtype):
+            return values[0]
         return self.array_of(values[0], dtype, node)
 
     def dtype_of(self, value: Value | None, node: ast.AST) -> np.dtype | None:
         raise NotImplementedError
+
+    def _ufunc_method(
+        self,
+        ufunc: np.ufunc,
+        name: str,
+        values: list[Value],
+        keywords: dict[str, Value],
+        node: ast.Call,
+    ) -> Value:
+        """np.add.reduce and its like, which take the axis 0 unless told."""
+        if name == "outer" and not keywords:
+            return self._outer_of(ufunc, values, node)
+        if name == "at" and not keywords:
+            return self.scattered(ufunc, values, node)
+        known = {"reduce": _REDUCE, "accumulate": _ACCUMULATE}.get(name, {})
+        axis = values[1] if len(values) > 1 else keywords.pop("axis", integer(0))
+        if ufunc not in known or len(values) not in (1, 2):
+            self.refuse(
+                node, f"this call of np.{ufunc.__name__}.{name} is not translated", "write a loop"
+            )
+        return self.call_of(known[ufunc], [values[0]], {**keywords, "axis": axis}, node)
 
     def _outer_of(self, ufunc: np.ufunc, values: list[Value], node: ast.Call) -> Value:
         if len(values) != 2 or not all(

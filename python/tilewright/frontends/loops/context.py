@@ -39,9 +39,9 @@ from .indices import Linear, add, constant_of, is_pure, linear, literal, simplif
 from .kinds import BOOL, INT64, Kind, join, loop_types
 from .signatures import RESERVED
 from .sources import Source
-from .values import ArrayValue, Chosen, Record, Scalar, TupleValue, Value, converted
+from .values import ArrayValue, Chosen, Listed, Record, Scalar, TupleValue, Value, converted
 
-__all__ = ["Context", "Frame", "Known", "NeedsArray", "NeedsNumbers", "Storage"]
+__all__ = ["Context", "Frame", "Known", "NeedsArray", "NeedsNumbers", "NextRound", "Storage"]
 
 
 class Known(ast.expr):
@@ -86,6 +86,16 @@ class Frame:
     called_at: Location | None = None
 
 
+def _is_product_of_sizes(extent: Expression) -> bool:
+    """Whether it is made of sizes and numbers by operations of which one is a product of sizes."""
+    if isinstance(extent, Operation):
+        inside = [next(_names_in(each), "") for each in extent.operands]
+        return (extent.name == "*" and all(inside)) or any(
+            map(_is_product_of_sizes, extent.operands)
+        )
+    return False
+
+
 class NeedsArray(Exception):
     """The function uses an array that is no argument."""
 
@@ -100,6 +110,10 @@ class NeedsNumbers(Exception):
     def __init__(self, names: frozenset[str]) -> None:
         super().__init__(", ".join(sorted(names)))
         self.names = names
+
+
+class NextRound(Exception):
+    """What was learned just now must be known before the place where it was learned."""
 
 
 class Context:
@@ -140,7 +154,12 @@ class Context:
         ] = {}  # by asserted fact
         self.lent: set[str] = set()  # arrays that are taken to be the same all along
         self.settled_arrays: set[str] = set()  # copies of what was chosen, which nobody changes
-        self.unchanged: dict[str, tuple[Location, str]] = {}  # arrays that must not change, and why
+        # Arrays that must not change, the reason, and the statements that may fill them before.
+        self.unchanged: dict[str, tuple[Location, str, frozenset[str]]] = {}
+        self.growing: dict[
+            str, tuple[Listed, Expression]
+        ] = {}  # lists, and the turn's place in them
+        self.turns = 0  # loops of the program around what is translated
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps
         self.tested: set[str] = set()  # parameters that branches ask about
@@ -238,6 +257,9 @@ class Context:
         self, extents: Sequence[Expression], node: ast.AST, start: int = 0
     ) -> Iterator[tuple[Expression, ...]]:
         """A nest of loops over a box; what is made within is its body."""
+        self.require_numbers_in(
+            *(each for each in extents if is_pure(each) and _is_product_of_sizes(each))
+        )
         iterators = [Variable(self.fresh(f"i{axis}"), INT64) for axis in range(len(extents))]
         self.nonnegative.update(each.name for each in iterators)
         begins = [_begin(extent) for extent in extents]

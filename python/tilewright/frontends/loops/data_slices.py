@@ -58,7 +58,10 @@ class DataSlices(Context):
             if array.local and not array.shape:
                 constant = constant and read.array in self.fixed
             else:
-                self.unchanged.setdefault(read.array, (where, "the bound of a slice is read from"))
+                reason = (
+                    f"the bound of a slice is read from {read.array}, which the function changes"
+                )
+                self.unchanged.setdefault(read.array, (where, reason, frozenset()))
         if constant:
             self.bounds[key] = (self.out, kept)
         return kept
@@ -71,10 +74,6 @@ class DataSlices(Context):
         """Refuses programs that change what the bounds of slices are read from, or parts in other shapes."""
         for statement in walk(body):
             if isinstance(statement, Assign) and statement.target.array in self.unchanged:
-                name = statement.target.array
-                where, what = self.unchanged[name]
-                refuse(
-                    where,
-                    f"{what} {name}, which the function changes",
-                    "use a copy, .copy()",
-                )
+                where, reason, before = self.unchanged[statement.target.array]
+                if statement.label not in before:
+                    refuse(where, reason, "use a copy, .copy()")

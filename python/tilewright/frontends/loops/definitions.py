@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-__all__ = ["Webs", "find_webs", "local_names"]
+__all__ = ["Webs", "find_webs", "local_names", "runs_always"]
 
 Environment = dict[str, frozenset[int]]
 UNDEFINED = -1
@@ -193,7 +193,7 @@ class _Flow:
                 break
             entry = after
         behind: Environment | None = entry
-        if isinstance(node, ast.For) and "range" not in self.locals and _runs(node.iter):
+        if isinstance(node, ast.For) and "range" not in self.locals and runs_always(node.iter):
             # The iterators of a loop that runs have memory only if they have a value before it.
             own = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
             behind = end and {name: (entry if name in own else end)[name] for name in end}
@@ -201,7 +201,7 @@ class _Flow:
         return _merge(left, loop.breaks)
 
 
-def _runs(iterated: ast.expr) -> bool:
+def runs_always(iterated: ast.expr) -> bool:
     """Whether a loop over this has an iteration, whatever the arguments are."""
     if isinstance(iterated, ast.Tuple | ast.List):
         return bool(iterated.elts) and not any(

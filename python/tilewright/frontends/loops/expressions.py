@@ -58,7 +58,7 @@ _FIXED = ("math", "numpy", "tilewright")
 
 
 def _is_of_ufunc(found: object, name: str) -> bool:
-    return isinstance(found, np.ufunc) and name in ("outer", "at")
+    return isinstance(found, np.ufunc) and name in ("outer", "at", "reduce", "accumulate")
 
 
 class Expressions(Operators, Records, Subscripts):
@@ -220,9 +220,9 @@ class Expressions(Operators, Records, Subscripts):
             case Static(value=found):
                 if not hasattr(found, node.attr):
                     self.refuse(node, f"{self.described(value)} has no attribute {node.attr!r}")
-                if not (
-                    isinstance(found, types.ModuleType | type) or _is_of_ufunc(found, node.attr)
-                ):
+                if not isinstance(
+                    found, types.ModuleType | type | np.finfo | np.iinfo
+                ) and not _is_of_ufunc(found, node.attr):
                     self.refuse(
                         node,
                         f"an attribute of an object of type {type(found).__name__}",

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..constants import Constant, places_of
 from .local_functions import without_local_functions
+from .last_values import with_last_values
 from .sources import Source, read_source
 from .sugar import without_sugar
 
@@ -24,6 +25,7 @@ class Loops:
         self.name = function.__name__
         self.function = function
         self.source: Source = read_source(function)
+        with_last_values(self.source.tree)
         without_sugar(self.source.tree)
         without_local_functions(self.source.tree)
 

@@ -42,6 +42,8 @@ class Joins(Reductions):
     def joined(self, target: Any, values: list[Value], axis: Value | None, node: ast.AST) -> Value:
         """np.concatenate(arrays, axis) and its like: a new array, part by part."""
         how = JOINING[target]
+        if values and isinstance(values[0], ArrayValue) and len(values[0].shape) + how.new > 1:
+            return self._joined_rows(target, values[0], axis, node)
         given = values[0].parts if values and isinstance(values[0], TupleValue) else ()
         parts = [part for part in given if isinstance(part, ArrayValue) and part.shape]
         if not parts or len(parts) != len(given):
@@ -62,6 +64,34 @@ class Joins(Reductions):
                 self.refuse(node, "arrays of different dimensions")
             kind = Kind(loop_types(np.add, (kind, part.kind))[-1]) if kind != part.kind else kind
         return self._side_by_side(parts, number, kind.dtype, node)
+
+    def _joined_rows(
+        self, target: Any, rows: ArrayValue, axis: Value | None, node: ast.AST
+    ) -> Value:
+        """What stands along the first axis of an array, or in a list of arrays, put together."""
+        rank = len(rows.shape) - 1  # of a part
+        if axis is None:
+            number: int | None = JOINING[target].axis or 0
+            if rank == 1 and target in (np.hstack, np.column_stack):
+                number = 0
+        else:
+            number = constant_of(self.as_index(axis, node, "axis"))
+        most = rank + JOINING[target].new
+        if number is None or not -most <= number < most:
+            self.refuse(node, f"axis must be a number from {-most} to {most - 1}")
+        number %= most
+        if target is np.stack or (rank == 1 and target in (np.vstack, np.column_stack)):
+            number = 1 if target is np.column_stack else number
+            order = [*range(1, number + 1), 0, *range(number + 1, rank + 1)]
+            return self._copied(self.transposed(rows, order))
+        order = [*range(1, number + 1), 0, *range(number + 1, rank + 1)]
+        moved = self._copied(self.transposed(rows, order))
+        extents = [*moved.shape[:number], literal(-1), *moved.shape[number + 2 :]]
+        shape = TupleValue(tuple(Scalar(extent, INT) for extent in extents))
+        return self.reshaped(moved, shape, node)
+
+    def _copied(self, array: ArrayValue) -> ArrayValue:
+        return ArrayValue(array.shape, array.room, array.dtype, array.element)
 
     def _side_by_side(
         self, parts: Sequence[ArrayValue], axis: int, dtype: np.dtype, node: ast.AST

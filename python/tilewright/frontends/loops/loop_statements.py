@@ -38,11 +38,20 @@ from ..tree import (
 )
 from .context import Storage
 from .expressions import Expressions
-from .indices import Linear, add, constant_of, linear, literal, subtract
+from .indices import Linear, add, constant_of, linear, literal, multiply, subtract
 from .kinds import BOOL, INT, INT64
 from .parallel_sums import ParallelSums
 from .unrolled_jumps import jumps_of, one_after_another
-from .values import ArrayValue, RangeValue, Scalar, Stepped, TupleValue, Value, as_bool_literal
+from .values import (
+    ArrayValue,
+    Listed,
+    RangeValue,
+    Scalar,
+    Stepped,
+    TupleValue,
+    Value,
+    as_bool_literal,
+)
 
 __all__ = ["LoopStatements"]
 
@@ -70,7 +79,19 @@ class LoopStatements(ParallelSums, Expressions):
             self.nonnegative.add(iterator.name)
         label = self.loop_label(remarks.loop or shown)
         named, known = self.named_arrays(), set(self.arrays)
+        growing = self.growing_list(node, over)
+        if growing is not None:
+            shift = subtract(iterator, start)
+            turn = shift if over.step > 0 else multiply(shift, -1)
+            self.growing[growing[0]] = growing[1], turn
         body = self.turn(node, iterated, iterator)
+        if growing is not None and growing[1].there is not None:
+            with self.collected() as first:
+                self.leave_out(growing[1], turn, Literal(False, BOOL.dtype), node)
+            body = (*first, *body)
+        if growing is not None:
+            del self.growing[growing[0]]
+            self.frame.bindings[growing[0]] = growing[1].value
         if not self.names_are(named):
             self.renaming_loop(node, iterated, over, iterator, label, named, body)
             return
@@ -84,14 +105,24 @@ class LoopStatements(ParallelSums, Expressions):
         else:
             self.emit(loop, node)
 
+    def growing_list(self, node: ast.For, over: RangeValue) -> tuple[str, Listed] | None:
+        raise NotImplementedError
+
+    def leave_out(
+        self, listed: Listed, index: Expression, condition: Expression, node: ast.AST
+    ) -> None:
+        raise NotImplementedError
+
     def turn(self, node: ast.For, iterated: Value, index: Expression) -> tuple[Statement, ...]:
         """The body, in the iteration `index`."""
         value: Value = Scalar(index, INT)
         if not isinstance(iterated, RangeValue):
             value = self.value_at(iterated, index, node)
+        self.turns += 1
         with self.collected() as body:
             self.store(node.target, value, node)
             body.extend(self.block_of(node.body))
+        self.turns -= 1
         return tuple(body)
 
     # ---- arrays that change their names ----
@@ -259,7 +290,9 @@ class LoopStatements(ParallelSums, Expressions):
         if as_bool_literal(condition) is False:
             return
         named = self.named_arrays()
+        self.turns += 1
         body = self.block_of(node.body)
+        self.turns -= 1
         if not self.names_are(named):
             self.refuse_renaming(node, named, "in a loop that data end")
         if prelude:  # what the condition needs is computed in each iteration

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OUTSIDE", "WRITTEN"]
+__all__ = ["OUTSIDE", "WRITTEN", "running_maximum", "running_minimum"]
 
 
 def var(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
@@ -26,10 +26,20 @@ def std(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.linalg.norm: Euclid's of vectors, Frobenius' of matrices."""
-    assert ord is None
+    """np.linalg.norm: Euclid's of vectors, Frobenius' of matrices; 1 and np.inf of vectors."""
     size = np.abs(x)
-    return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+    if ord is None:
+        made = np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+    else:
+        assert x.ndim == 1 or axis is not None
+        assert ord == 2 or ord == 1 or ord == np.inf
+        if ord == 2:
+            made = np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+        elif ord == 1:
+            made = np.sum(size, axis=axis, keepdims=keepdims)
+        else:
+            made = np.max(size, axis=axis, keepdims=keepdims)
+    return made
 
 
 def trace(a: Any) -> Any:
@@ -164,6 +174,33 @@ def cumprod(a: Any, axis: Any = None) -> Any:
     return made
 
 
+def running_maximum(a: Any, axis: Any = 0) -> Any:
+    """np.maximum.accumulate."""
+    return _running(a, axis, True)
+
+
+def running_minimum(a: Any, axis: Any = 0) -> Any:
+    """np.minimum.accumulate."""
+    return _running(a, axis, False)
+
+
+def _running(a: Any, axis: Any, largest: bool) -> Any:
+    assert axis % a.ndim == 0 or axis % a.ndim == a.ndim - 1
+    made = np.empty_like(a)
+    if axis % a.ndim == 0:
+        made[:1] = a[:1]
+        for i in range(1, a.shape[0]):
+            made[i] = np.maximum(made[i - 1], a[i]) if largest else np.minimum(made[i - 1], a[i])
+    else:
+        made[..., :1] = a[..., :1]
+        for i in range(1, a.shape[a.ndim - 1]):
+            if largest:
+                made[..., i] = np.maximum(made[..., i - 1], a[..., i])
+            else:
+                made[..., i] = np.minimum(made[..., i - 1], a[..., i])
+    return made
+
+
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     """np.diff of numbers, with n = 1 or 2, along the first or last axis."""
     assert n == 1 or n == 2
@@ -178,6 +215,24 @@ def _difference(a: Any, axis: int) -> Any:
     else:
         made = a[1:] - a[:-1]
     return made
+
+
+def ediff1d(ary: Any) -> Any:
+    """np.ediff1d of a vector."""
+    assert ary.ndim == 1
+    return ary[1:] - ary[:-1]
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """np.nan_to_num of floating-point numbers."""
+    assert copy
+    largest = np.finfo(x.dtype).max if posinf is None else posinf
+    smallest = np.finfo(x.dtype).min if neginf is None else neginf
+    number = np.where(np.isnan(x), nan, x)
+    made = np.where(number == np.inf, largest, np.where(number == -np.inf, smallest, number))
+    return made.astype(x.dtype)
 
 
 def ptp(a: Any, axis: Any = None) -> Any:
@@ -391,7 +446,8 @@ WRITTEN: dict[Any, Any] = {
     np.fill_diagonal: fill_diagonal, np.cross: cross, np.gradient: gradient, np.cov: cov,
     np.corrcoef: corrcoef, np.heaviside: heaviside, np.sinc: sinc, np.isclose: isclose,
     np.allclose: allclose, np.array_equal: array_equal, np.logaddexp: logaddexp,
-    np.bincount: bincount, np.round: around, np.angle: angle,
+    np.bincount: bincount, np.round: around, np.angle: angle, np.ediff1d: ediff1d,
+    np.nan_to_num: nan_to_num,
 }  # fmt: skip
 OUTSIDE = {
     name: f"call {name} outside of the function, between two with @tw.jit"
@@ -408,7 +464,8 @@ OUTSIDE["print"] = "print outside of the function; return what it shows"
 OUTSIDE["argwhere"] = "use np.nonzero, the mask itself, or a loop"
 """What to write instead of functions that are not translated, by their names."""
 
-WRITTEN.update({each: each for each in (_first, _extrema, _correlation, _difference)})
+WRITTEN.update({each: each for each in (_first, _extrema, _correlation, _difference, _running)})
+WRITTEN.update({each: each for each in (running_maximum, running_minimum)})
 if hasattr(np, "trapezoid"):
     WRITTEN[np.trapezoid] = trapezoid
 WRITTEN.update({function: function for function in list(WRITTEN.values())})

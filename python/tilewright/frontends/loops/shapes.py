@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ..tree import Expression, Operation
+from ..tree import Expression, Location, Operation, Variable
+from .context import Storage
 from .indices import add, constant_of, key_of, linear, literal, same, subtract
 from .kinds import INT64, Kind, join
 from .operators import Operators
-from .subscripts import Subscripts, _view
-from .values import ArrayValue, Scalar, TupleValue, Value
+from .subscripts import Subscripts, view_of
+from .values import ArrayValue, RangeValue, Record, Scalar, Static, TupleValue, Value
 
 __all__ = ["Shapes"]
 
@@ -37,12 +38,24 @@ class Shapes(Operators, Subscripts):
         shape = self._inferred(array, extents, node)
         is_whole = array.reshaped or (array.whole and array.room == array.shape)
         element, place, base = array.element, array.place, array.base
+        borrowed: tuple[Location, str] | None = None
         if _without_ones(array.shape) == _without_ones(shape):
             pass  # a view of whatever it is
-        elif (
-            base and not is_whole
-        ):  # NumPy's is a view or a copy, which is the same to those who read it
-            self.unchanged.setdefault(base, (self.at(node), "a part in another shape is read from"))
+        elif base and not is_whole and self._is_permuted(array, shape):  # NumPy's is a copy
+            array = self.in_memory(array, node)
+            element, place, base, is_whole = array.element, array.place, array.base, True
+        elif base and not is_whole:
+            # NumPy's is a view or a copy, which is the same to those who read it, if nobody changes
+            # the array or the part; and nobody can change an array without a name.
+            if self.is_named(base):
+                before = frozenset() if self.turns else frozenset(self.labels)
+                reason = f"a part in another shape is read from {base}, which the function changes"
+                self.unchanged.setdefault(base, (self.at(node), reason, before))
+                borrowed = (
+                    self.at(node),
+                    f"what this makes of {base} is changed, and NumPy may make a part of {base} or a "
+                    "copy",
+                )
             base, place = "", None
         elif base:
             self.contiguous.add(base)
@@ -59,7 +72,46 @@ class Shapes(Operators, Subscripts):
             None if place is None else lambda indices: place(back(indices)),
             uninitialised=array.uninitialised,
             reshaped=is_whole,
+            borrowed=borrowed,
         )
+
+    def _is_permuted(self, array: ArrayValue, shape: Indices) -> bool:
+        """Whether the new shape joins neighbouring axes that stand in another order in memory: then
+        NumPy must copy."""
+        old, new = list(array.shape), list(shape)
+        axes = list(range(len(old)))
+        while old and new and same(old[-1], new[-1]):
+            for each in (old, new, axes):
+                each.pop()
+        while old and new and same(old[0], new[0]):
+            for each in (old, new, axes):
+                each.pop(0)
+        joined = [axis for axis, extent in zip(axes, old, strict=False) if constant_of(extent) != 1]
+        if sum(constant_of(extent) != 1 for extent in new) != 1 or array.place is None:
+            return False
+        probe = tuple(Variable(f"axis {axis}", INT64) for axis in range(len(array.shape)))
+        places = [linear(each).terms for each in array.place(probe).subscripts]
+        stands = [
+            next((n for n, terms in enumerate(places) if key_of(probe[axis]) in terms), -1)
+            for axis in joined
+        ]
+        return -1 not in stands and stands != list(range(stands[0], stands[0] + len(stands)))
+
+    def is_named(self, base: str) -> bool:
+        """Whether a variable means this array, or a part of it."""
+
+        def means(value: object) -> bool:
+            match value:
+                case ArrayValue():
+                    return value.base == base
+                case Storage():
+                    return value.name == base
+                case TupleValue() | Record():
+                    return any(map(means, value.parts))
+            return not isinstance(value, Scalar | Static | RangeValue)
+
+        bound = (value for frame in self.frames for value in frame.bindings.values())
+        return not self.arrays[base].local or any(map(means, bound))
 
     def _inferred(self, array: ArrayValue, extents: list[Expression], node: ast.AST) -> Indices:
         """The new shape, with what -1 stands for."""
@@ -157,7 +209,7 @@ class Shapes(Operators, Subscripts):
             return lambda indices: subtract(last, indices[n]) if n in chosen else indices[n]
 
         axes = [axis_of(n) for n in range(rank)]
-        return _view(array, axes, array.shape, array.room)  # type: ignore[arg-type]
+        return view_of(array, axes, array.shape, array.room)  # type: ignore[arg-type]
 
     def array_of(self, value: Value, dtype: object, node: ast.AST) -> ArrayValue:
         """np.array of a list of numbers, or of lists of them: an array of its own."""

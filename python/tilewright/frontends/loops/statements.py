@@ -38,6 +38,7 @@ from .sugar import Raising
 from .values import (
     ArrayValue,
     Chosen,
+    Listed,
     Record,
     Scalar,
     Static,
@@ -118,7 +119,8 @@ class Statements(Masks, LoopStatements):
                     )
                 self.emit(Assume(condition, self.at(node), checked=True), node)
             case ast.Expr():
-                if not isinstance(node.value, ast.Constant):  # a docstring
+                is_text = isinstance(node.value, ast.Constant)  # a docstring
+                if not is_text and not self.is_appended(node.value):
                     self.expression(node.value)
             case Definition():
                 self.define(node.defines, node)
@@ -128,6 +130,19 @@ class Statements(Masks, LoopStatements):
                 what, way_out = _WAYS_OUT.get(type(node), (type(node).__name__, ""))
                 self.refuse(node, f"{what} is not translated", way_out)
         self.wanted_label = before
+
+    def is_appended(self, node: ast.expr) -> bool:
+        """list.append(value), of a list that grows once in each turn of a loop."""
+        match node:
+            case ast.Call(func=ast.Attribute(ast.Name() as name, "append"), args=[value]):
+                found = self.growing.get(self.frame.webs.name_of.get(id(name), ""))
+                if found is not None:
+                    self.append(*found, self.expression(value), node)
+                    return True
+        return False
+
+    def append(self, listed: Listed, index: Expression, value: Value, node: ast.AST) -> None:
+        raise NotImplementedError
 
     def raising(self, node: Raising) -> None:
         """An exception that sizes decide about: raised by the call, before anything runs."""
@@ -405,6 +420,8 @@ class Statements(Masks, LoopStatements):
         memory = self.view(name, value.dtype, value.shape, value.room, node)
         if not value.uninitialised:
             self.store_elements(memory, value, node)
+        if value.borrowed is not None:
+            self.unchanged[name] = (*value.borrowed, frozenset(self.labels))
         return memory
 
     def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:

@@ -214,7 +214,7 @@ class Subscripts(DataSlices):
         rank = len(self._together(gathered, node)[0])
         for axis, value, item in gathered:
             axes[axis] = self._gather(value, begun, rank, item)
-        view = _view(array, axes, tuple(shape), tuple(room), bool(gathered))
+        view = view_of(array, axes, tuple(shape), tuple(room), bool(gathered))
         return self._located(view, node)
 
     def gathered_view(
@@ -235,7 +235,7 @@ class Subscripts(DataSlices):
         axes += [_at(rank + axis - len(parts)) for axis in rest]
         shape += array.shape[len(parts) :]
         room += array.room[len(parts) :]
-        return self._located(_view(array, axes, tuple(shape), tuple(room), True), node)
+        return self._located(view_of(array, axes, tuple(shape), tuple(room), True), node)
 
     def _together(
         self, gathered: Sequence[tuple[int, ArrayValue, ast.expr]], node: ast.AST
@@ -405,7 +405,7 @@ class Subscripts(DataSlices):
 
         shape = tuple(array.shape[axis] for axis in order)
         room = tuple(array.room[axis] for axis in order)
-        return _view(array, [back(axis) for axis in range(rank)], shape, room)
+        return view_of(array, [back(axis) for axis in range(rank)], shape, room)
 
 
 def _open_grid(
@@ -437,7 +437,7 @@ def _strided(axis: int, start: Expression, step: int) -> Axis:
     return lambda indices: add(start, multiply(indices[axis], step))
 
 
-def _view(
+def view_of(
     array: ArrayValue,
     axes: Sequence[Axis],
     shape: tuple[Expression, ...],

@@ -28,7 +28,7 @@ from ..tree import (
     walk,
 )
 from .checks import FactError
-from .context import Frame, Storage
+from .context import Frame, NextRound, Storage
 from .definitions import find_webs
 from .groups import Group
 from .indices import NOWHERE, literal
@@ -136,8 +136,12 @@ class Translation(Library):
             self.results: tuple[Result, ...] | None = None
             self.form: Form = None
             self.added: list[str] = []
-            with self.collected() as body:
-                self.whole(function, signature)
+            try:
+                with self.collected() as body:
+                    self.whole(function, signature)
+            except NextRound:
+                self.frames.clear()
+                continue
             written = {each.target.array for each in walk(tuple(body)) if isinstance(each, Assign)}
             if self.lent & written:
                 self.overwritten |= self.lent & written

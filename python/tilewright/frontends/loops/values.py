@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..tree import Convert, Expression, Literal, Read, Select
+from ..tree import Convert, Expression, Literal, Location, Read, Select
 from .groups import Group
 from .indices import constant_of, literal, same
 from .kinds import INT, Kind
@@ -21,6 +21,7 @@ from .kinds import INT, Kind
 __all__ = [
     "ArrayValue",
     "Chosen",
+    "Listed",
     "Method",
     "RangeValue",
     "Record",
@@ -65,6 +66,8 @@ class ArrayValue:
         fresh: its memory was made for this value and has no other name.
         gathered: arrays of subscripts chose its elements: values, but for what is assigned to.
         reshaped: it is all of `base`, in its order, in another shape.
+        borrowed: NumPy's would be a view or a copy, so that nobody may change one with that memory:
+            the place in the program, and the reason.
     """
 
     shape: tuple[Expression, ...]
@@ -78,6 +81,7 @@ class ArrayValue:
     fresh: bool = False
     gathered: bool = False
     reshaped: bool = False
+    borrowed: tuple[Location, str] | None = None
 
     @property
     def kind(self) -> Kind:
@@ -97,6 +101,25 @@ class Chosen:
     array: ArrayValue
     mask: ArrayValue
     axis: int = -1
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A list as an array.
+
+    Attributes:
+        key: under which the type and the shape of its values are remembered from round to round.
+        there: which of them are there, if not all are.
+    """
+
+    key: tuple[object, ...]
+    memory: ArrayValue
+    there: ArrayValue | None
+
+    @property
+    def value(self) -> Value:
+        """All of it."""
+        return self.memory if self.there is None else Chosen(self.memory, self.there)
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ ComputationPtr declare_block(const BlockPtr &block, const std::vector<ExprPtr> &
                              const std::vector<ExprPtr> &numbers) {
   const OperationLimit limit(declaration_operation_limit);
   ComputationPtr call =
-      declare_computation(block->name, block->instances, nullptr, Int32, {}, block->where);
+      declare_computation(block->name, block->instances, block->condition, Int32, {}, block->where);
   std::vector<ExprPtr> operands = reads;
   for (const BlockResult &result : block->results) {
     if (result.initial) {
@@ -98,7 +98,8 @@ ComputationPtr block_result(const ComputationPtr &call, size_t result) {
     std::string name = own.name + "_" + std::to_string(d);
     ranges.push_back({std::move(name), constant(std::int64_t{0}, Int64), own.extents[d]});
   }
-  ComputationPtr made = declare_computation(own.name, ranges, nullptr, own.type, {}, block->where);
+  ComputationPtr made =
+      declare_computation(own.name, ranges, block->condition, own.type, {}, block->where);
   std::vector<ExprPtr> operands = {access(call, own_iterators(*call), block->where)};
   for (const ExprPtr &own_iterator : own_iterators(*made)) {
     operands.push_back(own_iterator);

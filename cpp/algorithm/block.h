@@ -49,6 +49,7 @@ struct BlockMemory {
 struct BlockFunction {
   std::string name;
   std::vector<Range> instances;
+  ExprPtr condition; ///< on parameters, under which there are calls; null for none
   std::vector<BlockResult> results;
   std::vector<BlockArgument> arguments;
   std::vector<ScalarType> numbers; ///< the types in which numbers are passed

@@ -136,7 +136,7 @@ py::tuple declare(const std::string &name, const std::vector<RangeTuple> &instan
                   const std::vector<PartTuple> &reads, const std::vector<ResultTuple> &results,
                   const std::vector<std::tuple<int, size_t, bool>> &arguments,
                   const std::vector<std::pair<py::object, std::string>> &numbers,
-                  const TargetTuple &target, const py::handle &where) {
+                  const TargetTuple &target, const py::object &condition, const py::handle &where) {
   const IslLock lock;
   auto block = std::make_shared<PythonBlock>();
   const auto &[is_described, returns_code, address, runner, owner] = target;
@@ -145,6 +145,7 @@ py::tuple declare(const std::string &name, const std::vector<RangeTuple> &instan
   for (const auto &[iterator, lower, upper] : instances) {
     block->instances.push_back({iterator, to_expression(lower), to_expression(upper)});
   }
+  block->condition = condition.is_none() ? nullptr : to_expression(condition);
   std::vector<ExprPtr> parts;
   for (const PartTuple &read : reads) {
     parts.push_back(to_part(read));
@@ -191,7 +192,7 @@ py::tuple declare(const std::string &name, const std::vector<RangeTuple> &instan
 void bind_blocks(py::module_ &module) {
   module.def("declare_block", &declare, py::arg("name"), py::arg("instances"), py::arg("reads"),
              py::arg("results"), py::arg("arguments"), py::arg("numbers"), py::arg("target"),
-             py::arg("where") = py::none(),
+             py::arg("condition") = py::none(), py::arg("where") = py::none(),
              "The call of a block and its results. Arguments: (kind, index, by reference), where "
              "the kinds are 0 for reads, 1 for results, 2 for numbers. Target: (described, returns "
              "a code, address, runner, owner).");

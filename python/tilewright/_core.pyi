@@ -309,6 +309,7 @@ def declare_block(
     arguments: list[tuple[int, int, bool]],
     numbers: list[tuple[Any, str]],
     target: tuple[bool, bool, int, Callable[..., object], object],
+    condition: Expr | complex | None = None,
     where: _Where = None,
 ) -> tuple[Computation, list[Computation]]: ...
 def is_extern_type(type: str) -> bool: ...

@@ -28,6 +28,7 @@ class Blocks:
         scanned: the program.
         extents: those of an array.
         variables: what names mean at a place.
+        condition: what is known of the parameters.
     """
 
     def __init__(
@@ -35,10 +36,12 @@ class Blocks:
         scanned: Scanned,
         extents: Callable[[tree.Array], list[Any]],
         variables: dict[str, tw.Expression],
+        condition: tw.Expression | None,
     ) -> None:
         self.scanned = scanned
         self.extents = extents
         self.variables = variables
+        self.condition = condition
         self.calls: dict[str, tw.Block] = {}
 
     def declare(self, one: ScannedBlock, domains: dict[str, str]) -> dict[str, tw.Computation]:
@@ -66,6 +69,7 @@ class Blocks:
                     name: (self.extents(arrays[array]), arrays[array].dtype)
                     for name, array in one.writes
                 },
+                where=self.condition,
             )
         self.calls[one.name] = block
         made.update({name: result for (name, _), result in zip(one.writes, block, strict=True)})

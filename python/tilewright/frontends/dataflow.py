@@ -8,6 +8,8 @@ program's own order is the schedule to start from, which the checker of every sc
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 from typing import Any
 
@@ -249,7 +251,11 @@ class _Maker(Placing):
                 self.declare_input(name)
         for statement in self.scanned.statements:
             self.declare(statement)
-        blocks = Blocks(self.scanned, self.extents, self.variables(self.scope))
+        translate = Translator(self.variables(self.scope), no_read, self.scope)
+        with located_at(line_of(self.program.location)):
+            context = [translate.condition(each) for _, each in self.scanned.context]
+            known = functools.reduce(operator.and_, context) if context else None
+        blocks = Blocks(self.scanned, self.extents, self.variables(self.scope), known)
         for block in self.scanned.blocks:
             domains = {name: self.domain(name, block) for name, _, _ in block.reads}
             self.computations.update(blocks.declare(block, domains))
@@ -269,12 +275,11 @@ class _Maker(Placing):
             )
         arguments = [self.inputs[name] for name in self.program.arguments if name in self.inputs]
         with located_at(line_of(self.program.location)):
-            translate = Translator(self.variables(self.scope), no_read, self.scope)
             made = tw.function(
                 self.program.name,
                 outputs=outputs,
                 inputs=arguments,
-                context=[translate.condition(each) for _, each in self.scanned.context],
+                context=context,
                 **options,
             )
             self.schedule(made)

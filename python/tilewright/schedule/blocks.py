@@ -11,7 +11,7 @@ from ..base.checks import made_by
 from ..base.source import caller_location
 from ..language.arrays import Array, Part
 from ..language.blocks import declaration
-from ..language.expressions import DTypeLike, ExpressionLike
+from ..language.expressions import DTypeLike, ExpressionLike, condition_operand
 from ..language.names import Iterator
 from ..language.reductions import RangeLike
 from .computations import Computation
@@ -67,6 +67,7 @@ def block(
     updates: Mapping[str, Array | Part] | None = None,
     writes: Mapping[str, tuple[Sequence[ExpressionLike], DTypeLike]] | None = None,
     arguments: Sequence[str | bytes | ExpressionLike] | None = None,
+    where: ExpressionLike | None = None,
 ) -> Block:
     """Declares a block: an opaque function that is called once for each instance::
 
@@ -103,6 +104,7 @@ def block(
             iterators), in the order in which the function takes them; without it reads, updates,
             writes. Numbers of a pointer type are passed by reference, as Fortran has them, and
             ``b"U"`` is a character.
+        where: a condition on parameters, under which there are calls and results.
 
     Returns:
         The block; unpacking it gives its results.
@@ -112,7 +114,8 @@ def block(
         DeclarationTypeError: for arguments of other types, and types that differ from the function's.
         DomainError: for a part that leaves its array.
     """
-    where = caller_location()
+    place = caller_location()
     made = declaration(name, function, instances, reads, updates, writes, arguments)
-    call, results = _core.declare_block(name, *made, where)
+    condition = None if where is None else condition_operand(where, f"where= of {name}")
+    call, results = _core.declare_block(name, *made, condition, place)
     return Block(Computation(call), tuple(Computation(result) for result in results))

@@ -26,7 +26,7 @@ from .array_calls import ArrayCalls
 from .context import NextRound
 from .indices import is_pure, literal, subtract
 from .kinds import BOOL, INT, Kind
-from .values import ArrayValue, Chosen, Listed, RangeValue, Scalar, TupleValue, Value, converted
+from .values import ArrayValue, Listed, RangeValue, Scalar, TupleValue, Value, converted
 
 __all__ = ["Comprehensions"]
 

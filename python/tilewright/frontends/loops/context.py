@@ -39,7 +39,17 @@ from .indices import Linear, add, constant_of, is_pure, linear, literal, simplif
 from .kinds import BOOL, INT64, Kind, join, loop_types
 from .signatures import RESERVED
 from .sources import Source
-from .values import ArrayValue, Chosen, Listed, Record, Scalar, TupleValue, Value, converted
+from .values import (
+    ArrayValue,
+    Chosen,
+    Listed,
+    Record,
+    Scalar,
+    TupleValue,
+    Turning,
+    Value,
+    converted,
+)
 
 __all__ = ["Context", "Frame", "Known", "NeedsArray", "NeedsNumbers", "NextRound", "Storage"]
 
@@ -159,6 +169,7 @@ class Context:
         self.growing: dict[
             str, tuple[Listed, Expression]
         ] = {}  # lists, and the turn's place in them
+        self.rotating: dict[str, Turning] = {}  # arrays that take turns, by what is new in each
         self.turns = 0  # loops of the program around what is translated
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps

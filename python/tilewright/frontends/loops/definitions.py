@@ -78,6 +78,7 @@ class _Flow:
         self.loops: list[_Loop] = []
         self.copies: set[int] = set()  # definitions that give another name's value
         self.reached: set[int] = set()
+        self.behind: dict[int, int] = {}  # definitions as they are seen behind the loop around them
 
     def define(self, node: ast.AST, name: str, env: Environment) -> Environment:
         if id(node) not in self.number:
@@ -196,9 +197,34 @@ class _Flow:
         if isinstance(node, ast.For) and "range" not in self.locals and runs_always(node.iter):
             # The iterators of a loop that runs have memory only if they have a value before it.
             own = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
-            behind = end and {name: (entry if name in own else end)[name] for name in end}
+            behind = end and {
+                name: entry[name]
+                if name in own
+                else (end[name] if _is_listed(node) else self.leaving(end[name], env[name]))
+                for name in end
+            }
         left = None if endless or behind is None else self.block(node.orelse, behind)
-        return _merge(left, loop.breaks)
+        breaks = loop.breaks
+        if breaks is not None and isinstance(node, ast.For) and not _is_listed(node):
+            breaks = {name: self.leaving(breaks[name], env[name]) for name in breaks}
+        return _merge(left, breaks)
+
+    def leaving(self, inside: frozenset[int], before: frozenset[int]) -> frozenset[int]:
+        """What is defined in a loop, seen behind it: with numbers of its own."""
+        found = set(inside & before)
+        for number in inside - before:
+            known = [seen for seen, own in self.behind.items() if own == number]
+            if not known:
+                known = [len(self.definitions)]
+                self.definitions.append(self.definitions[number])
+                self.behind[known[0]] = number
+            found.add(known[0])
+        return frozenset(found)
+
+
+def _is_listed(loop: ast.For) -> bool:
+    """Whether it is over a tuple or a list: then it is written out, and its numbers are known behind it."""
+    return isinstance(loop.iter, ast.Tuple | ast.List)
 
 
 def runs_always(iterated: ast.expr) -> bool:
@@ -254,6 +280,9 @@ def find_webs(function: ast.FunctionDef) -> Webs:
         env = flow.define(each, each.arg, env)
     end = flow.block(function.body, env)
     union = _Union(len(flow.definitions))
+    kept = {number for reached in flow.reach.values() for number in reached} & flow.behind.keys()
+    for number in kept:
+        union.join([number, flow.behind[number]])
     for reached in flow.reach.values():
         union.join(reached - {UNDEFINED})
     for use, definition in flow.together:
@@ -264,10 +293,12 @@ def find_webs(function: ast.FunctionDef) -> Webs:
     augmented = {definition for _, definition in flow.together}
     given: dict[int, int] = {}  # how often the variable of a root gets a value that no name had
     for number in range(len(flow.definitions)):
-        if number not in augmented and number not in flow.copies:
+        if number not in augmented and number not in flow.copies and number not in flow.behind:
             given[union.find(number)] = given.get(union.find(number), 0) + 1
     for number, node in enumerate(flow.definitions):
         root = union.find(number)
+        if number in flow.behind:
+            continue
         if root not in names:
             plain = node.arg if isinstance(node, ast.arg) else node.id  # type: ignore[attr-defined]
             counts[plain] = counts.get(plain, 0) + 1
@@ -287,6 +318,8 @@ def find_webs(function: ast.FunctionDef) -> Webs:
                 if given.get(root, 0) <= 1:
                     webs.renamed.add(names[root])
         webs.name_of[id(node)] = names[root]
+    # A number that is read behind the loop that gives it has a place in memory.
+    webs.single -= {names[union.find(number)] for number in kept}
     for node_id, reached in flow.reach.items():
         known = reached - {UNDEFINED}
         if UNDEFINED in reached:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..constants import Constant, places_of
-from .local_functions import without_local_functions
 from .last_values import with_last_values
+from .local_functions import without_local_functions
 from .sources import Source, read_source
 from .sugar import without_sugar
 

@@ -6,13 +6,14 @@ Before::
         if A[i] > 0: break
     return i
 
-After, with a variable that has a value in any case::
+After::
 
     if not 0 < n: raise UnboundLocalError(...)
-    i = 0
+    i_last = 0
     for i in range(n):
+        i_last = i
         if A[i] > 0: break
-    return i
+    return i_last
 """
 
 from __future__ import annotations
@@ -27,25 +28,52 @@ __all__ = ["with_last_values"]
 
 
 def with_last_values(function: ast.FunctionDef) -> None:
-    """Gives such iterators a value before their loops. Those that also have others are left alone."""
+    """Makes variables of such iterators. Those that have other values besides are left alone."""
     unassigned = find_webs(function).unassigned
-    read = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and id(node) in unassigned
-    }
-    wanted = read - _otherwise_assigned(function)
-    if not wanted:
-        return
-    for body in _bodies(function):
-        for number, node in reversed(list(enumerate(body))):
+    reads = [
+        node for node in ast.walk(function) if isinstance(node, ast.Name) and id(node) in unassigned
+    ]
+    wanted = {node.id for node in reads} - _otherwise_assigned(function)
+    last = {name: _last(name, function) for name in wanted}
+    first: list[tuple[list[ast.stmt], ast.For, list[ast.stmt]]] = []
+    for body in _bodies(function) if wanted else ():
+        for number, node in enumerate(body):
             name = _iterator(node)
             if name in wanted and any(
                 _reads_at_once(each, name, unassigned) for each in body[number + 1 :]
             ):
                 assert isinstance(node, ast.For)
-                before = _before(node, name)
-                body[number:number] = before or []
+                before = _before(node, last[name])
+                if before is None:
+                    wanted.discard(name)
+                else:
+                    first.append((body, node, before))
+    found = {_iterator(loop) for _, loop, _ in first} & wanted
+    if not found:
+        return
+    for body, loop, before in first:
+        if _iterator(loop) in found:
+            at = body.index(loop)
+            body[at:at] = before
+    loops = [each for each in ast.walk(function) if isinstance(each, ast.For)]
+    for one in loops:
+        if _iterator(one) in found:
+            own = _iterator(one)
+            target = ast.Name(last[own], ast.Store())
+            made = ast.Assign([target], ast.Name(own, ast.Load()))
+            one.body.insert(0, _located(made, one))
+    for read in reads:
+        if read.id in found:
+            read.id = last[read.id]
+
+
+def _last(name: str, function: ast.FunctionDef) -> str:
+    """A name that the function does not have."""
+    names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    made = f"{name}_last"
+    while made in names and not made.endswith("_"):
+        made += "_"
+    return made
 
 
 def _otherwise_assigned(function: ast.FunctionDef) -> set[str]:
@@ -118,13 +146,17 @@ def _before(loop: ast.For, name: str) -> list[ast.stmt] | None:
             return None
         compared: ast.cmpop = ast.Lt() if step > 0 else ast.Gt()
         runs = ast.Compare(copy.deepcopy(first), [compared], [copy.deepcopy(last)])
-        text = ast.Constant(f"cannot access local variable '{name}': its loop runs no time")
+        iterator = loop.target.id  # type: ignore[attr-defined]
+        text = ast.Constant(f"cannot access local variable '{iterator}': its loop runs no time")
         error = ast.Call(ast.Name("UnboundLocalError", ast.Load()), [text], [])
         made.insert(0, ast.If(ast.UnaryOp(ast.Not(), runs), [ast.Raise(error)], []))
-    for each in made:
-        for part in ast.walk(each):
-            if "lineno" in part._attributes and not hasattr(part, "lineno"):
-                ast.copy_location(part, loop)
+    return [_located(each, loop) for each in made]
+
+
+def _located(made: ast.stmt, place: ast.stmt) -> ast.stmt:
+    for part in ast.walk(made):
+        if "lineno" in part._attributes and not hasattr(part, "lineno"):
+            ast.copy_location(part, place)
     return made
 
 

@@ -178,12 +178,12 @@ class Library(Calls):
         if target in (builtins.min, builtins.max):
             return self._extremum(target is builtins.max, values, node)
         if target is builtins.sum and len(values) == 2 and not keywords:
-            return self.binary(ast.Add(), values[1], self._sum_in_python(values[0], node), node)
+            return self.binary(ast.Add(), values[1], self.sum_in_python(values[0], node), node)
         if target is builtins.sum:
-            return self._sum_in_python(self._one(values, keywords, node), node)
+            return self.sum_in_python(self._one(values, keywords, node), node)
         if target in (builtins.any, builtins.all):
             value = self._one(values, keywords, node)
-            self._require_vector(value, target.__name__, node)
+            self.require_vector(value, target.__name__, node)
             found = self.reduction(target.__name__, value, _NONE, False, node)
             return Scalar(self.truth(found, node), BOOL)
         if target is builtins.pow and len(values) == 2:
@@ -200,23 +200,6 @@ class Library(Calls):
         except TypeError:  # an object that has no hash is in no table
             return None
         return None
-
-    def _sum_in_python(self, value: Value, node: ast.AST) -> Value:
-        """Python's sum: of numbers, or of what stands along the first axis."""
-        if isinstance(value, TupleValue):
-            total: Value = Scalar(literal(0), INT)
-            for part in value.parts:
-                total = self.binary(ast.Add(), total, part, node)
-            return total
-        axis: Value = _NONE
-        if isinstance(value, ArrayValue) and len(value.shape) > 1:
-            axis = Scalar(literal(0), INT)
-        return self.reduction("sum", value, axis, False, node)
-
-    def _require_vector(self, value: Value, name: str, node: ast.AST) -> None:
-        """Python compares rows, and refuses to say whether one is true."""
-        if isinstance(value, ArrayValue) and len(value.shape) > 1:
-            self.refuse(node, f"Python's {name} of {self.described(value)}", f"use np.{name}")
 
     def _range(self, values: list[Value], parallel: bool, node: ast.Call) -> Value:
         if not 1 <= len(values) <= 3:
@@ -266,7 +249,7 @@ class Library(Calls):
     def _extremum(self, largest: bool, values: list[Value], node: ast.AST) -> Value:
         """Python's min and max: the first of those that no other is smaller, or larger, than."""
         if len(values) == 1 and isinstance(values[0], ArrayValue | Chosen):
-            self._require_vector(values[0], "max" if largest else "min", node)
+            self.require_vector(values[0], "max" if largest else "min", node)
             return self.reduction("max" if largest else "min", values[0], _NONE, False, node)
         if len(values) == 1 and isinstance(values[0], TupleValue):
             values = list(values[0].parts)
@@ -397,13 +380,6 @@ class Library(Calls):
         return (
             Scalar(value.expression, Kind(value.kind.dtype)) if isinstance(value, Scalar) else value
         )
-
-    def _flag(self, value: Value | None, node: ast.AST) -> bool:
-        if value is None:
-            return False
-        if isinstance(value, Scalar) and isinstance(value.expression, Literal):
-            return bool(value.expression.value)
-        self.refuse(node, "keepdims must be True or False")
 
     def dtype_of(self, value: Value | None, node: ast.AST) -> np.dtype | None:
         """What `dtype=` says."""

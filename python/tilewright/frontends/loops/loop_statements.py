@@ -37,10 +37,10 @@ from ..tree import (
     While,
 )
 from .context import Storage
-from .expressions import Expressions
 from .indices import Linear, add, constant_of, linear, literal, multiply, subtract
 from .kinds import BOOL, INT, INT64
 from .parallel_sums import ParallelSums
+from .rotations import Rotations
 from .unrolled_jumps import jumps_of, one_after_another
 from .values import (
     ArrayValue,
@@ -58,7 +58,7 @@ __all__ = ["LoopStatements"]
 _MOST_NAMINGS = 8
 
 
-class LoopStatements(ParallelSums, Expressions):
+class LoopStatements(ParallelSums, Rotations):
     """Loops and branches."""
 
     def store(self, target: ast.expr, value: Value, node: ast.stmt) -> None:
@@ -78,23 +78,14 @@ class LoopStatements(ParallelSums, Expressions):
         if over.step > 0 and _not_negative(first, self.nonnegative):
             self.nonnegative.add(iterator.name)
         label = self.loop_label(remarks.loop or shown)
+        rotating = self.begin_rotation(node)
         named, known = self.named_arrays(), set(self.arrays)
-        growing = self.growing_list(node, over)
-        if growing is not None:
-            shift = subtract(iterator, start)
-            turn = shift if over.step > 0 else multiply(shift, -1)
-            self.growing[growing[0]] = growing[1], turn
-        body = self.turn(node, iterated, iterator)
-        if growing is not None and growing[1].there is not None:
-            with self.collected() as first:
-                self.leave_out(growing[1], turn, Literal(False, BOOL.dtype), node)
-            body = (*first, *body)
-        if growing is not None:
-            del self.growing[growing[0]]
-            self.frame.bindings[growing[0]] = growing[1].value
+        body = self.growing_turn(node, iterated, over, iterator)
         if not self.names_are(named):
             self.renaming_loop(node, iterated, over, iterator, label, named, body)
+            self.rotating.pop(rotating, None)
             return
+        self.rotating.pop(rotating, None)
         independent = remarks.independent
         if independent:
             independent = self.arrays_named(independent, node)
@@ -111,6 +102,39 @@ class LoopStatements(ParallelSums, Expressions):
     def leave_out(
         self, listed: Listed, index: Expression, condition: Expression, node: ast.AST
     ) -> None:
+        raise NotImplementedError
+
+    def growing_turn(
+        self, node: ast.For, iterated: Value, over: RangeValue, iterator: Variable
+    ) -> tuple[Statement, ...]:
+        """The body, in which a list may get one value more."""
+        growing = self.growing_list(node, over)
+        if growing is None:
+            return self.turn(node, iterated, iterator)
+        web, listed = growing
+        shift = subtract(iterator, over.start)
+        place = shift if over.step > 0 else multiply(shift, -1)
+        self.growing[web] = listed, place
+        body = self.turn(node, iterated, iterator)
+        del self.growing[web]
+        self.frame.bindings[web] = listed.value
+        if listed.there is None:
+            return body
+        with self.collected() as missing:
+            self.leave_out(listed, place, Literal(False, BOOL.dtype), node)
+        return (*missing, *body)
+
+    def is_appended(self, node: ast.expr) -> bool:
+        """list.append(value), of a list that grows once in each turn of a loop."""
+        match node:
+            case ast.Call(func=ast.Attribute(ast.Name() as name, "append"), args=[value]):
+                found = self.growing.get(self.frame.webs.name_of.get(id(name), ""))
+                if found is not None:
+                    self.append(*found, self.expression(value), node)
+                    return True
+        return False
+
+    def append(self, listed: Listed, index: Expression, value: Value, node: ast.AST) -> None:
         raise NotImplementedError
 
     def turn(self, node: ast.For, iterated: Value, index: Expression) -> tuple[Statement, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class Parted(Moved):
         ):  # the first parts are longer by one where it does not come out even
             known = self.number_in_extent(extent, node)
             ends = [(known // count) * n + min(n, known % count) for n in range(count + 1)]
-            places = [literal(end) for end in ends]
+            places: list[Expression] = [literal(end) for end in ends]
         else:
             length: Expression
             number = constant_of(extent)
@@ -62,8 +63,7 @@ class Parted(Moved):
             places = [multiply(length, n) for n in range(count + 1)]
         return TupleValue(
             tuple(
-                self._part(array, along, first, last)
-                for first, last in zip(places, places[1:], strict=False)
+                self._part(array, along, first, last) for first, last in itertools.pairwise(places)
             )
         )
 
@@ -95,8 +95,7 @@ class Parted(Moved):
         places.append(extent)
         return TupleValue(
             tuple(
-                self._part(array, along, first, last)
-                for first, last in zip(places, places[1:], strict=False)
+                self._part(array, along, first, last) for first, last in itertools.pairwise(places)
             )
         )
 

@@ -92,6 +92,30 @@ class Reductions(Statements):
             return replace(memory, fresh=True)
         return Scalar(memory.element(()), Kind(dtype))
 
+    def sum_in_python(self, value: Value, node: ast.AST) -> Value:
+        """Python's sum: of numbers, or of what stands along the first axis."""
+        if isinstance(value, TupleValue):
+            total: Value = Scalar(literal(0), INT)
+            for part in value.parts:
+                total = self.binary(ast.Add(), total, part, node)
+            return total
+        axis: Value = Static(None)
+        if isinstance(value, ArrayValue) and len(value.shape) > 1:
+            axis = Scalar(literal(0), INT)
+        return self.reduction("sum", value, axis, False, node)
+
+    def _flag(self, value: Value | None, node: ast.AST) -> bool:
+        if value is None:
+            return False
+        if isinstance(value, Scalar) and isinstance(value.expression, Literal):
+            return bool(value.expression.value)
+        self.refuse(node, "keepdims must be True or False")
+
+    def require_vector(self, value: Value, name: str, node: ast.AST) -> None:
+        """Python compares rows, and refuses to say whether one is true."""
+        if isinstance(value, ArrayValue) and len(value.shape) > 1:
+            self.refuse(node, f"Python's {name} of {self.described(value)}", f"use np.{name}")
+
     def accumulated(
         self,
         place: Read,

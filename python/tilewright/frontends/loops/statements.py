@@ -38,7 +38,6 @@ from .sugar import Raising
 from .values import (
     ArrayValue,
     Chosen,
-    Listed,
     Record,
     Scalar,
     Static,
@@ -130,19 +129,6 @@ class Statements(Masks, LoopStatements):
                 what, way_out = _WAYS_OUT.get(type(node), (type(node).__name__, ""))
                 self.refuse(node, f"{what} is not translated", way_out)
         self.wanted_label = before
-
-    def is_appended(self, node: ast.expr) -> bool:
-        """list.append(value), of a list that grows once in each turn of a loop."""
-        match node:
-            case ast.Call(func=ast.Attribute(ast.Name() as name, "append"), args=[value]):
-                found = self.growing.get(self.frame.webs.name_of.get(id(name), ""))
-                if found is not None:
-                    self.append(*found, self.expression(value), node)
-                    return True
-        return False
-
-    def append(self, listed: Listed, index: Expression, value: Value, node: ast.AST) -> None:
-        raise NotImplementedError
 
     def raising(self, node: Raising) -> None:
         """An exception that sizes decide about: raised by the call, before anything runs."""
@@ -257,6 +243,8 @@ class Statements(Masks, LoopStatements):
         """name = value."""
         web = self.frame.webs.name_of[id(target)]
         webs = self.frame.webs
+        if self.bind_rotating(web, value, target, node):
+            return
         known = webs.once | webs.renamed if isinstance(value, ArrayValue) else webs.single
         if web in known:
             if isinstance(value, Scalar):

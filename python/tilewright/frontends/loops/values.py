@@ -123,6 +123,14 @@ class Listed:
 
 
 @dataclass(frozen=True)
+class Turning:
+    """Arrays that take turns under the names (webs) that move on in a loop (see `rotations`)."""
+
+    moving: tuple[str, ...]
+    memories: tuple[ArrayValue, ...]
+
+
+@dataclass(frozen=True)
 class TupleValue:
     """A tuple whose parts are known one by one.
 

@@ -26,6 +26,7 @@ from fuzz.programs import (
     reassociated,
     types_of,
 )
+from fuzz.refused_at import is_senseless_at
 from fuzz.rewriting import points
 from fuzz.smallest import smallest_buffer, smallest_fold
 from fuzz.sources import SourceOracle
@@ -339,7 +340,7 @@ class Runner:
                 raise Failure("accepted", text, attempted) from error
             return
         except (tw.ScheduleError, KeyError) as error:
-            if after is not None:
+            if after is not None and not is_senseless_at(self.model, command, str(error)):
                 raise Failure(
                     "command", f"refused, but it makes sense: {error}", attempted
                 ) from error

@@ -73,6 +73,9 @@ class MappingState:
         self.parameters: list[str] = list(AXES)
         self.nonnegative: set[str] = set()  # parameters that no call has below 0
         self.fixed: dict[str, int] = {}
+        self.shown: tuple[
+            int, ...
+        ] = ()  # sizes at which somebody says that a command makes no sense
         self.variants: list[list[Any]] = []
         self.least_work = 0
         #: Computations whose loops at the start are a planner's: their values are looked up in a table, by the

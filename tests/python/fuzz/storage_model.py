@@ -96,6 +96,7 @@ class StorageCommands(MappingState):
         # Domains whose sizes have slopes, such as 3 * i < N - 4, have a second element late.
         small += [(20, 20, 20), (20, 2, 2), (2, 20, 2), (2, 2, 20)]
         small += itertools.product((6, 8), repeat=3)  # and others begin behind a few elements
+        small += [self.shown] if self.shown else []
         return all(
             check(dict(zip(AXES, sizes, strict=True)))
             for sizes in dict.fromkeys(

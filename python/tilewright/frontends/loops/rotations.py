@@ -117,6 +117,15 @@ class Rotations(Expressions):
         ]
         if len(made) != 1 or len(stored) != 1 or _changes(rest, set(sources)):
             return None
+        # After few turns a name may still mean an argument, which would change with it.
+        behind = [
+            each
+            for each in ast.walk(self.frame.source.tree)
+            if isinstance(each, ast.stmt) and each.lineno > (node.end_lineno or node.lineno)
+        ]
+        bases = [self.frame.bindings[each].base for each in moving]  # type: ignore[union-attr]
+        if not all(self.arrays[base].local for base in bases) and _changes(behind, set(sources)):
+            return None
         return _Rotation(moving, web)
 
     def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:

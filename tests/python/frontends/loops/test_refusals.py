@@ -225,9 +225,28 @@ def test_slices_that_do_not_fit_say_so() -> None:
         "for i in range(n):\n    s = A[i]\nA[0] = s",
         "for i in range(4):\n    if A[i] > 0:\n        continue\n    s = A[i]\nA[0] = s",
         "for i in range(4, 4):\n    s = A[i]\nA[0] = s",
-        "for i in range(4):\n    A[i] = i\nA[0] = i",
+        "for i in range(n):\n    A[i] = i\nif n > 0:\n    A[0] = i",
     ],
 )
 def test_what_may_have_no_value_behind_a_loop(body: str) -> None:
     with pytest.raises(tw.TranslationError, match="may have no value here"):
         tw.jit(made(body))(np.zeros(4), 3)
+
+
+def test_an_iterator_of_a_loop_without_turns_has_no_value() -> None:
+    with pytest.raises(UnboundLocalError, match="'i': its loop runs no time"):
+        tw.jit(made("for i in range(n):\n    A[i] = i\nA[0] = i"))(np.zeros(4), 0)
+
+
+def test_a_part_in_another_shape_is_a_view_or_a_copy() -> None:
+    """NumPy decides by strides: so nobody may change what this makes."""
+    text = "o = A[:, 1:].reshape(2, -1)\no[0] = n\nreturn o"
+    with pytest.raises(tw.TranslationError, match=r"NumPy may make a part of A or a copy.*\.copy"):
+        tw.jit(made(text))(np.zeros((2, 3, 4)), 3)
+    tw.jit(made(text.replace("-1)", "-1).copy()")))(np.zeros((2, 3, 4)), 3)
+
+
+@pytest.mark.parametrize("name", ["max", "any"])
+def test_python_does_not_compare_rows(name: str) -> None:
+    with pytest.raises(tw.TranslationError, match=f"use np.{name}"):
+        tw.jit(made(f"return {name}(A)"))(np.zeros((2, 3)), 3)

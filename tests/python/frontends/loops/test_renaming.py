@@ -119,6 +119,7 @@ def ever_new(T, u, v):
         w = v + 1
         u = v
         v = w
+        u[0] = 1
     return u
 
 
@@ -131,3 +132,101 @@ def test_what_data_name_is_refused(function: Any) -> None:
 def test_negative_counts_are_refused() -> None:
     with pytest.raises(tw.ArgumentError):
         tw.jit(jacobi)(-1, np.zeros(5), np.zeros(5))
+
+
+def leapfrog(T, u, v):
+    for _ in range(T):
+        w = 2 * v - u
+        w[0] = 0
+        u, v = v, w
+    return u, v
+
+
+def relaxed(T, u):
+    for _ in range(T):
+        w = np.zeros_like(u)
+        w[1:-1] = 0.5 * (u[:-2] + u[2:])
+        u = w
+    return u
+
+
+def by_elements(T, u):
+    for k in range(T, 0, -1):
+        w = np.empty_like(u)
+        for i in range(len(u)):
+            w[i] = u[i] / k + u[(i + 1) % len(u)]
+        u = w
+    return u.sum()
+
+
+def three(T, a, b, c):
+    for _ in range(T):
+        d = a + b - c
+        a = b
+        b = c
+        c = d
+    return a, b, c
+
+
+def of_one(T, u):
+    def step(u, v):
+        for _ in range(3):
+            w = u + v
+            u, v = v, w
+        return v
+
+    for _ in range(T):
+        u[:] = step(u, u)
+    return u
+
+
+@pytest.mark.parametrize(
+    ("function", "arrays"), [(leapfrog, 2), (relaxed, 1), (by_elements, 1), (three, 3), (of_one, 1)]
+)
+def test_arrays_that_are_new_in_each_turn(function: Any, arrays: int) -> None:
+    translated = tw.jit(function)
+    random = np.random.default_rng(4)
+    for count in (2, 3, 0, 1, 7, 4):
+        given = [random.integers(-9, 9, 8).astype(float) for _ in range(arrays)]
+        mine = [each.copy() for each in given]
+        expected, found = function(count, *given), translated(count, *mine)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(mine, given)
+
+
+def test_new_arrays_cost_no_copies_in_time() -> None:
+    """Time, and in each of three turns one loop; around them copies of what is given."""
+    loops = str(tw.jit(leapfrog).inspect(9, np.ones(5), np.ones(5)).loops)
+    time = loops[loops.index("for _") :].splitlines()
+    inside = [line for line in time if line.startswith("  ") and "for " in line]
+    assert len(inside) == 3
+
+
+def other_type(T, u):
+    for _ in range(T):
+        w = (u > 0) * 1
+        u = w
+    return u
+
+
+def changed_behind(T, u):
+    for _ in range(T):
+        w = u + 1
+        u = w
+    u[0] = 5
+    return u
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            other_type,
+            "w holds int64, and the array that it replaces in the next turn holds float64",
+        ),
+        (changed_behind, "u names different arrays at different times"),
+    ],
+)
+def test_what_cannot_take_turns(function: Any, message: str) -> None:
+    with pytest.raises(tw.TranslationError, match=message):
+        tw.jit(function)(3, np.zeros(5))

@@ -12,6 +12,7 @@ from . import (
     cases,
     form_functions,
     gathering_functions,
+    list_functions,
     local_functions,
     masked_functions,
     npbench_functions,
@@ -30,6 +31,7 @@ from .comparison import by_interpreter, by_kernel, by_python, same
 assert npbench_functions and other_functions and form_functions and while_functions
 assert local_functions and gathering_functions and masked_functions and sliced_functions
 assert opaque_functions and array_functions and textbook_functions and user_functions
+assert list_functions
 
 
 @pytest.mark.parametrize("name", cases.CASES)

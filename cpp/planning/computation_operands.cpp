@@ -175,6 +175,25 @@ std::vector<Shape::Packable> Shape::row_values(size_t row, size_t column,
   return found;
 }
 
+std::optional<Shape::Packable> Shape::rows_apart(size_t row, size_t column, size_t term) const {
+  std::optional<Packable> found;
+  for (const Operand &operand : operands_) {
+    const Access &read = operand.access;
+    if (operand.is_value || read.step(row) != Step::Unit || read.step(column) != Step::None ||
+        read.step(term) == Step::None) {
+      continue;
+    }
+    const auto same = std::count_if(operands_.begin(), operands_.end(), [&](const Operand &other) {
+      return other.access.array == read.array;
+    });
+    if (found || same > 1 || read.has_border() || read.conditional) {
+      return std::nullopt;
+    }
+    found = packable_of(operand, extents_.size(), row);
+  }
+  return found && !found->is_window && found->order.empty() ? found : std::nullopt;
+}
+
 bool Shape::packs_all(size_t row, size_t column) const {
   const auto packed = packable(row, column);
   return packed && std::all_of(operands_.begin(), operands_.end(), [&](const Operand &operand) {

@@ -138,6 +138,10 @@ public:
   /// copied.
   std::vector<Packable> row_values(size_t row, size_t column,
                                    const std::optional<Packable> &packed) const;
+  /// An operand that all columns share and of which a tile reads rows that lie side by side, with a
+  /// step in memory from each term to the next: A of A[k, i] * B[k, j]. Such a walk keeps no cache
+  /// line and runs into the same places of a cache, so that a copy pays where many columns read it.
+  std::optional<Packable> rows_apart(size_t row, size_t column, size_t term) const;
   /// Is the packable operand the only one that is not contiguous along `column`?
   bool packs_all(size_t row, size_t column) const;
   /// Is every read contiguous along `column`, or else along `row`, and some along `row` only?

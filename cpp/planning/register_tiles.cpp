@@ -26,6 +26,9 @@ constexpr std::int64_t max_transposed_rows = 512;
 /// Of the shared operand, in a first-level cache of 32 KiB or more, beside little else.
 constexpr std::int64_t shared_block_bytes = 32 * 1024;
 constexpr std::int64_t least_block_terms = 8;
+/// Vectors of a block that use a copy of what rows read, and its rows.
+constexpr std::int64_t vectors_of_copied_rows = 8;
+constexpr std::int64_t block_of_copied_rows = 128;
 /// A vector of two registers is worth while unless so much of it would be empty.
 constexpr double max_empty = 1.2;
 
@@ -194,6 +197,14 @@ std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column
     const std::int64_t most = packed->order.empty() ? max_packed_rows : max_transposed_rows;
     tile.block_rows = most / tile.height * tile.height;
     tile.packed = std::move(packed);
+  }
+  const std::int64_t columns = vectors_of_copied_rows * tile.lanes;
+  if (shape.extent(column).value_or(columns) >= columns) {
+    tile.rows = shape.rows_apart(*row, column, term);
+  }
+  if (tile.rows) {
+    tile.block_columns = columns;
+    tile.block_rows = block_of_copied_rows / tile.height * tile.height;
   }
   tile.values = shape.row_values(*row, column, tile.packed);
   if (!tile.values.empty()) {

@@ -414,7 +414,11 @@ void Tagging::tile(const RegisterTile &plan) {
   const std::string column = shape_.name(plan.column);
   give("split", {row, plan.block_rows});
   give("split", {row + "1", plan.height});
-  give("split", {column, plan.lanes});
+  give("split", {column, plan.rows ? plan.block_columns : plan.lanes});
+  const std::string lanes = column + (plan.rows ? "11" : "1");
+  if (plan.rows) {
+    give("split", {column + "1", plan.lanes});
+  }
   std::vector<Argument> order;
   blocks_.clear();
   std::vector<std::string> phases;
@@ -438,15 +442,21 @@ void Tagging::tile(const RegisterTile &plan) {
   }
   const Argument level = order.back();
   order.emplace_back(row + "10");
+  if (plan.rows) {
+    order.emplace_back(column + "10");
+  }
   for (const size_t term : plan.terms) {
     order.emplace_back(shape_.name(term) + (plan.split == term ? "1" : ""));
   }
   order.emplace_back(row + "11");
-  order.emplace_back(column + "1");
+  order.emplace_back(lanes);
   give("reorder", order);
   give("unroll", {row + "11", plan.height});
-  give("vectorize", {column + "1", plan.lanes});
+  give("vectorize", {lanes, plan.lanes});
   pack(plan, std::get<std::string>(level));
+  if (plan.rows) {
+    keep(*plan.rows, row + "10", plan.height);
+  }
 }
 
 /// A reduction whose results lie side by side along `column`.

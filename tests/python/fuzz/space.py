@@ -124,6 +124,8 @@ class Space:
         self.count += len(updates.rows)
         self.bases[name] = [inits, updates]
         value = computation["pieces"][0][1]
+        if computation.get("partial") and value[0] == "choose":
+            value = value[3]
         if value is reduction:
             return
         finishes = Base(name, "finish", names)

@@ -65,13 +65,15 @@ void set_up_known_type(PyHeapTypeObject *heap_type) {
 // ---- what Python says of a call ----
 
 constexpr int c_contiguous = py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_;
+constexpr int f_contiguous = py::detail::npy_api::NPY_ARRAY_F_CONTIGUOUS_;
 constexpr int writeable = py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
 
 py::object type_of(const py::handle &value) {
   return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject *>(Py_TYPE(value.ptr())));
 }
 
-/// ("array", contiguous, extents), ("integer", low, high), ("number", single, low, high) or
+/// ("array", contiguous, extents, turned or None), ("integer", low, high), ("number", single, low,
+/// high) or
 /// ("constant",).
 KnownArgument to_argument(const py::tuple &said, const py::handle &value) {
   KnownArgument known;
@@ -82,7 +84,12 @@ KnownArgument to_argument(const py::tuple &said, const py::handle &value) {
     known.value = py::reinterpret_borrow<py::object>(fields.descr);
     known.rank = fields.nd;
     known.item_size = static_cast<int>(py::reinterpret_borrow<py::dtype>(fields.descr).itemsize());
-    known.flags = (fields.flags & writeable) | (said[1].cast<bool>() ? c_contiguous : 0);
+    using Order = KnownArgument::Order;
+    if (!said[3].is_none()) {
+      known.order = said[3].cast<bool>() ? Order::Turned : Order::Plain;
+    }
+    const int contiguous = known.order == Order::Turned ? f_contiguous : c_contiguous;
+    known.flags = (fields.flags & writeable) | (said[1].cast<bool>() ? contiguous : 0);
     known.extents = said[2].cast<std::vector<int>>();
   } else if (kind == "integer") {
     known.kind = KnownArgument::Kind::Integer;
@@ -106,7 +113,7 @@ py::object or_null(const py::handle &value) {
 }
 
 using ParameterTuple = std::tuple<int, int, std::int64_t>;
-using ResultTuple = std::tuple<int, int, bool>;
+using ResultTuple = std::tuple<int, int, bool, bool>;
 using ConstantTuple = std::tuple<py::object, py::object, py::object, bool>;
 
 std::vector<KnownConstant> to_constants(const std::vector<ConstantTuple> &said) {
@@ -145,8 +152,8 @@ KnownCall to_call(const py::tuple &given, const SaidCall &said) {
   call.copied = said.copied;
   if (said.results) {
     call.results.emplace();
-    for (const auto &[argument, output, weak] : *said.results) {
-      call.results->push_back({argument, output, weak});
+    for (const auto &[argument, output, weak, turned] : *said.results) {
+      call.results->push_back({argument, output, weak, turned});
     }
   }
   call.gives_tuple = said.gives_tuple;

@@ -15,7 +15,7 @@ namespace py = pybind11;
 namespace {
 
 using ParameterTuple = std::tuple<int, int, std::int64_t>;
-using ResultTuple = std::tuple<int, int, bool>;
+using ResultTuple = std::tuple<int, int, bool, bool>;
 
 /// A type of numbers that another process knows by this text: Python's own by their names, NumPy's
 /// by those of their element types. Empty for others.
@@ -72,7 +72,8 @@ std::optional<py::tuple> plain_argument(const KnownArgument &known) {
     if (!py::dtype(dtype).equal(known.value)) {
       return std::nullopt; // one with fields
     }
-    return py::make_tuple("array", dtype, known.rank, known.flags, known.extents, known.same_as);
+    return py::make_tuple("array", dtype, known.rank, known.flags, known.extents, known.same_as,
+                          static_cast<int>(known.order));
   }
   case KnownArgument::Kind::Integer:
   case KnownArgument::Kind::Number: {
@@ -108,6 +109,7 @@ KnownArgument from_plain_argument(const py::sequence &plain) {
     known.flags = plain[3].cast<int>();
     known.extents = plain[4].cast<std::vector<int>>();
     known.same_as = plain[5].cast<int>();
+    known.order = static_cast<KnownArgument::Order>(plain[6].cast<int>());
   } else if (kind == "integer" || kind == "number") {
     known.kind = kind == "integer" ? KnownArgument::Kind::Integer : KnownArgument::Kind::Number;
     known.value = number_type(plain[1].cast<std::string>());
@@ -187,7 +189,7 @@ std::optional<py::tuple> KnownCalls::plain_latest() const {
   if (call.results) {
     results.emplace();
     for (const KnownResult &result : *call.results) {
-      results->emplace_back(result.argument, result.output, result.weak);
+      results->emplace_back(result.argument, result.output, result.weak, result.turned);
     }
   }
   return py::make_tuple(kernel->plain(), py::tuple(arguments), call.inputs, parameters, call.copied,
@@ -208,8 +210,8 @@ KnownCall kept_call(const py::sequence &plain, std::vector<KnownConstant> consta
   call.copied = plain[4].cast<std::vector<std::pair<int, int>>>();
   if (!plain[5].is_none()) {
     call.results.emplace();
-    for (const auto &[argument, output, weak] : plain[5].cast<std::vector<ResultTuple>>()) {
-      call.results->push_back({argument, output, weak});
+    for (const auto &[argument, output, weak, turned] : plain[5].cast<std::vector<ResultTuple>>()) {
+      call.results->push_back({argument, output, weak, turned});
     }
   }
   call.gives_tuple = plain[6].cast<bool>();

@@ -48,6 +48,44 @@ bool has_extents(const KnownArgument &known, const BoundArray &array,
   return true;
 }
 
+/// Do the elements of an array follow each other in memory as those of a transposed one, along the
+/// first axis? Doors ask the same (signatures.py).
+bool is_turned(const BoundArray &array, int item_size) {
+  if (array.nd < 2 || array.strides[0] != item_size) {
+    return false;
+  }
+  for (int axis = 0; axis < array.nd; ++axis) {
+    if (array.dimensions[axis] < 2 ||
+        (axis > 0 && array.strides[axis] <= array.strides[axis - 1])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool has_order(const KnownArgument &known, const BoundArray &array) {
+  using Order = KnownArgument::Order;
+  return known.order == Order::Any ||
+         is_turned(array, known.item_size) == (known.order == Order::Turned);
+}
+
+/// Arrays with their axes reversed, as long as this lives.
+class TurnedArrays {
+public:
+  PyObject *of(PyObject *array) {
+    static PyObject *const name = PyUnicode_InternFromString("T");
+    auto turned = py::reinterpret_steal<py::object>(PyObject_GetAttr(array, name));
+    if (!turned) {
+      throw py::error_already_set();
+    }
+    arrays_.push_back(std::move(turned));
+    return arrays_.back().ptr();
+  }
+
+private:
+  llvm::SmallVector<py::object, 4> arrays_;
+};
+
 bool is_array_like(const KnownArgument &known, PyObject *value,
                    llvm::SmallVectorImpl<std::int64_t> &extents) {
   if (Py_TYPE(value) != py::detail::npy_api::get().PyArray_Type_) {
@@ -55,7 +93,7 @@ bool is_array_like(const KnownArgument &known, PyObject *value,
   }
   const auto &fields = array_fields(value);
   return fields.nd == known.rank && (fields.flags & known.flags) == known.flags &&
-         same_dtype(fields.descr, known.value.ptr()) &&
+         same_dtype(fields.descr, known.value.ptr()) && has_order(known, array_of(value)) &&
          has_extents(known, array_of(value), extents);
 }
 
@@ -187,14 +225,16 @@ py::object number_of_python(const py::object &number) {
   return item;
 }
 
-py::object results_of(const KnownCall &call, const Values &values, const py::object &outputs) {
+/// `turned`: the arguments as the kernel got them.
+py::object results_of(const KnownCall &call, const Values &values, const Values &turned,
+                      const py::object &outputs) {
   const auto output = [&](int number) {
     return PyTuple_CheckExact(outputs.ptr()) != 0
                ? py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(outputs.ptr(), number))
                : outputs;
   };
   for (const auto &[number, argument] : call.copied) {
-    if (PyObject_SetItem(values[static_cast<size_t>(argument)], Py_Ellipsis,
+    if (PyObject_SetItem(turned[static_cast<size_t>(argument)], Py_Ellipsis,
                          output(number).ptr()) != 0) {
       throw py::error_already_set();
     }
@@ -205,6 +245,9 @@ py::object results_of(const KnownCall &call, const Values &values, const py::obj
   const auto one = [&](const KnownResult &result) -> py::object {
     if (result.argument >= 0) {
       return py::reinterpret_borrow<py::object>(values[static_cast<size_t>(result.argument)]);
+    }
+    if (result.turned) {
+      return output(result.output).attr("T");
     }
     return result.weak ? number_of_python(output(result.output)) : output(result.output);
   };
@@ -233,9 +276,16 @@ py::object run(PyObject *self, KnownCall &call, const Values &values,
       (call.kernel->version() != call.version || call.kernel->runs_on_device())) {
     return {};
   }
+  TurnedArrays arrays;
+  Values turned = values;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (call.arguments[i].order == KnownArgument::Order::Turned) {
+      turned[i] = arrays.of(values[i]);
+    }
+  }
   Values inputs;
   for (const int argument : call.inputs) {
-    inputs.push_back(argument < 0 ? nullptr : values[static_cast<size_t>(argument)]);
+    inputs.push_back(argument < 0 ? nullptr : turned[static_cast<size_t>(argument)]);
   }
   llvm::SmallVector<std::int64_t, 8> parameters;
   for (const KnownParameter &parameter : call.parameters) {
@@ -248,7 +298,7 @@ py::object run(PyObject *self, KnownCall &call, const Values &values,
   if (call.kept == nullptr) {
     const py::object outputs =
         call.kernel->call_known({inputs.data(), inputs.size(), nullptr, parameters.data()});
-    return outputs ? results_of(call, values, outputs) : py::object();
+    return outputs ? results_of(call, values, turned, outputs) : py::object();
   }
   const py::object outputs = call.kept->call(
       inputs, parameters, [&] { return py::handle(self).attr("_function_of")(*tuple_of(values)); });
@@ -259,7 +309,7 @@ py::object run(PyObject *self, KnownCall &call, const Values &values,
     call.was_used = true;
     py::handle(self).attr("_note_kept")(*tuple_of(values));
   }
-  return results_of(call, values, outputs);
+  return results_of(call, values, turned, outputs);
 }
 
 } // namespace

@@ -21,6 +21,12 @@ namespace tilewright {
 
 /// What is the same of an argument in all calls of a kind.
 struct KnownArgument {
+  /// How the elements of an array follow each other in memory.
+  enum class Order : std::uint8_t {
+    Any,
+    Plain,  ///< not as those of a transposed array
+    Turned, ///< so: what the kernel gets is the array with its axes reversed
+  };
   enum class Kind {
     Array,    ///< an ndarray of this type and rank
     Integer,  ///< of this Python type
@@ -35,6 +41,7 @@ struct KnownArgument {
   /// By axis: a number for each extent, the same for equal ones only; -1: it is 1; below, -2 - n:
   /// it is n. Empty: any.
   std::vector<int> extents;
+  Order order = Order::Any;
   int same_as = -1;      ///< the earlier array that it is; else it shares memory with none
   std::int64_t low = 0;  ///< Python's integers from here
   std::int64_t high = 0; ///< to here
@@ -55,11 +62,12 @@ struct KnownConstant {
 };
 
 /// What a call gives: an argument, or an output of the kernel, as a number of Python's if it is
-/// `weak`.
+/// `weak`, with its axes reversed if it is `turned`.
 struct KnownResult {
   int argument = -1;
   int output = -1;
   bool weak = false;
+  bool turned = false;
 };
 
 struct KnownCall {

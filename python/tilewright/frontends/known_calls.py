@@ -35,15 +35,19 @@ Given = tuple[Any, ...]
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-def array(extents: Sequence[int] = (), contiguous: bool = False) -> Given:
+def array(
+    extents: Sequence[int] = (), contiguous: bool = False, turned: bool | None = None
+) -> Given:
     """An array of the type and rank of this one; if this one is writeable, writeable.
 
     Args:
         extents: by axis a number, the same for those that are equal, counted from 0 in the order in
             which they come; -1 for an extent of 1; `exactly(n)`. None: the kernel knows.
         contiguous: whether its elements must lie without gaps.
+        turned: whether they lie as those of a transposed array, and the kernel is given the array with
+            its axes reversed; None: no matter how.
     """
-    return "array", contiguous, list(extents)
+    return "array", contiguous, list(extents), turned
 
 
 def exactly(extent: int) -> int:
@@ -85,7 +89,7 @@ def remember(
     translated: TranslatedFunction,
     origins: Mapping[str, Origin],
     constants: Sequence[Constant] = (),
-    results: Sequence[tuple[str, bool]] | None = None,
+    results: Sequence[tuple[str, bool, bool]] | None = None,
     gives_tuple: bool = False,
 ) -> None:
     """Keeps how a call was made, if that can be said.
@@ -97,7 +101,8 @@ def remember(
         translated: the kernel.
         origins: where the program's arguments come from, by name; the others are made of zeros.
         constants: what must still be so.
-        results: what the call returns: arrays of the program, and whether as a number of Python's.
+        results: what the call returns: arrays of the program, whether as a number of Python's, and
+            whether with its axes reversed.
         gives_tuple: whether it returns a tuple of them.
     """
     function = translated.function
@@ -109,11 +114,11 @@ def remember(
             return  # the kernel needs a place for it
     outputs = {name: at for at, name in enumerate(function.outputs)}
     found = []
-    for name, weak in results or ():
+    for name, weak, turned in results or ():
         if name in origins:
-            found.append((origins[name].argument, -1, False))
+            found.append((origins[name].argument, -1, False, False))
         elif name in translated.results:
-            found.append((-1, outputs[translated.results[name]], weak))
+            found.append((-1, outputs[translated.results[name]], weak, turned))
         else:
             return
     door._remember(

@@ -170,6 +170,7 @@ class Context:
             str, tuple[Listed, Expression]
         ] = {}  # lists, and the turn's place in them
         self.rotating: dict[str, Turning] = {}  # arrays that take turns, by what is new in each
+        self.turns_results = False  # arrays lie as transposed ones do
         self.turns = 0  # loops of the program around what is translated
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps

@@ -80,13 +80,15 @@ class Kernel:
         given = {}
         for name in self.program.arguments:
             value = values.get(name)
+            if name in self.translated.turned:
+                value = value.T
             if value is None:
                 array = self.program.arrays[name]
                 shape = tuple(_size(each, values) for each in array.shape)
                 value = np.zeros(shape, array.dtype)
             given[name] = value
         for name in self.translated.contiguous:
-            if name in values and not values[name].flags.c_contiguous:
+            if name in values and not given[name].flags.c_contiguous:
                 raise ArgumentError(
                     f"{self.program.name}(): {name} is given another shape in the function, so its "
                     "elements must lie without gaps; pass np.ascontiguousarray of it"
@@ -96,6 +98,7 @@ class Kernel:
     def __call__(self, values: dict[str, Any], threads: dict[str, Any]) -> Any:
         given = self.arrays_for(values)
         self.function(**given, **threads)
+        given.update({name: values[name] for name in self.translated.turned})
         return _returned(self.translated, given)
 
     def remember(
@@ -130,7 +133,10 @@ class Kernel:
             places,
             None
             if results is None
-            else [(each.array, each.kind is not None and each.kind.weak) for each in results],
+            else [
+                (each.array, each.kind is not None and each.kind.weak, each.turned)
+                for each in results
+            ],
             self.translated.is_tuple,
         )
 
@@ -164,6 +170,8 @@ def _part(result: Result, given: dict[str, Any]) -> Any:
     array = given[result.array]
     if result.mask:
         return array[given[result.mask]]
+    if result.turned:
+        return array.T
     if result.kind is None:
         return array
     return array.item() if result.kind.weak else array[()]

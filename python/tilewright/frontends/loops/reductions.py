@@ -261,6 +261,13 @@ class Reductions(Statements):
 
     def matmul(self, left: Value, right: Value, node: ast.AST) -> Value:
         """left @ right, of vectors, matrices, and stacks of matrices, which broadcast."""
+        if self.turns_results and _are_matrices(left, right):  # the same products, in their order
+            assert isinstance(left, ArrayValue) and isinstance(right, ArrayValue)
+            turned = [self.transposed(each) for each in (right, left)]
+            if not any(each.backwards for each in turned):
+                made = self.matmul(*turned, node)
+                assert isinstance(made, ArrayValue)
+                return replace(self.transposed(made), fresh=True)
         arrays = []
         for value in (left, right):
             if not isinstance(value, ArrayValue) or not value.shape:
@@ -328,6 +335,10 @@ class Reductions(Statements):
             return Select(test, parts[0], parts[1], dtype)
 
         return self.apply((condition, if_true, if_false), make, Kind(dtype), node)
+
+
+def _are_matrices(*values: Value) -> bool:
+    return all(isinstance(each, ArrayValue) and len(each.shape) == 2 for each in values)
 
 
 _ALL = Static(None)

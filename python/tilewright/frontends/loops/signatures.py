@@ -7,6 +7,7 @@ call that differs in these gets a kernel of its own.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ __all__ = [
     "ParameterSlot",
     "Signature",
     "alike",
+    "is_turned",
     "signature_of",
 ]
 
@@ -36,15 +38,22 @@ RESERVED = ("out", "threads")
 
 @dataclass(frozen=True)
 class ArraySlot:
-    """An array: `name` is that of the argument that gave it first, extents are parameters or 1."""
+    """An array: `name` is that of the argument that gave it first, extents are parameters or 1.
+
+    Attributes:
+        turned: its elements follow each other along the first axis, as those of a transposed array
+            (Fortran's order), and the program's array has the axes reversed.
+    """
 
     argument: str
     name: str
     dtype: np.dtype
     shape: tuple[str | int, ...]
+    turned: bool = False
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        text = f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        return f"{text} in Fortran's order" if self.turned else text
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,16 @@ class Signature:
 
     def __str__(self) -> str:
         return f"({', '.join(f'{slot.argument}: {slot}' for slot in self.slots)})"
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether all arrays of several dimensions lie as transposed ones do: then results do, too."""
+        found = [
+            slot.turned
+            for slot in self.leaves()
+            if isinstance(slot, ArraySlot) and len(slot.shape) > 1 and slot.shape.count(1) == 0
+        ]
+        return bool(found) and all(found)
 
     def leaves(self) -> Iterator[Slot]:
         """The slots of what has no parts."""
@@ -269,7 +288,19 @@ def _array_slot(
         while wanted in taken:
             wanted += "_"
         shape.append(extents.setdefault(extent, wanted))
-    return ArraySlot(argument, first, value.dtype, tuple(shape))
+    return ArraySlot(argument, first, value.dtype, tuple(shape), is_turned(value))
+
+
+def is_turned(array: np.ndarray) -> bool:
+    """Whether the elements follow each other in memory along the first axis, then the second, ..., as the
+    core asks for calls like earlier ones (known_calls.cpp)."""
+    steps = array.strides
+    return (
+        array.ndim > 1
+        and steps[0] == array.itemsize
+        and min(array.shape) > 1
+        and all(one < other for one, other in itertools.pairwise(steps))
+    )
 
 
 def alike(
@@ -299,7 +330,8 @@ def alike(
                     extents.append(
                         number if is_general else known_calls.exactly(int(values[extent]))
                     )
-                given.append(known_calls.array(extents, slot.name in contiguous))
+                is_whole = slot.name in contiguous
+                given.append(known_calls.array(extents, is_whole, slot.turned))
             case ParameterSlot():
                 origins[slot.name] = known_calls.Origin(at)
                 bounds = () if is_general else (values[slot.name],) * 2

@@ -263,7 +263,7 @@ class Statements(Masks, LoopStatements):
                 self.frame.bindings[web] = value
                 return
             else:
-                self.frame.bindings[web] = self.materialised(value, web, node)
+                self.frame.bindings[web] = self.of_own_order(value, web, node)
                 return
         if isinstance(value, Scalar):
             self.store_scalar(web, value, target, node)
@@ -400,6 +400,14 @@ class Statements(Masks, LoopStatements):
                 node, "a second name for an array that is assigned anew", "use a copy, .copy()"
             )
 
+    def of_own_order(self, value: ArrayValue, wanted: str, node: ast.AST) -> ArrayValue:
+        """The array in memory of its own, in the order in which the arguments lie."""
+        if not self.turns_results or len(value.shape) < 2 or value.fresh:
+            return self.materialised(value, wanted, node)
+        turned = self.transposed(replace(value, base="", place=None))
+        made = self.materialised(replace(turned, borrowed=value.borrowed), wanted, node)
+        return self.transposed(made)
+
     def materialised(self, value: ArrayValue, wanted: str, node: ast.AST) -> ArrayValue:
         """The array in memory of its own, computed now."""
         if value.fresh:
@@ -492,6 +500,10 @@ class Statements(Masks, LoopStatements):
             with self.loops(target.shape, node) as indices:
                 self.assign(memory.place(indices), copied.element(indices), node)
             rule = memory.element
+        if target.backwards:  # in the order of memory
+            with self.loops(target.shape[::-1], node) as turned:
+                self.assign(target.place(turned[::-1]), rule(turned[::-1]), node)
+            return
         with self.loops(target.shape, node) as indices:
             self.assign(target.place(indices), rule(indices), node)
 

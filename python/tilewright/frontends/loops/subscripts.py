@@ -405,7 +405,10 @@ class Subscripts(DataSlices):
 
         shape = tuple(array.shape[axis] for axis in order)
         room = tuple(array.room[axis] for axis in order)
-        return view_of(array, [back(axis) for axis in range(rank)], shape, room)
+        made = view_of(array, [back(axis) for axis in range(rank)], shape, room)
+        if rank > 1 and order == tuple(reversed(range(rank))):
+            made = replace(made, whole=array.backwards, backwards=array.whole)
+        return made
 
 
 def _open_grid(

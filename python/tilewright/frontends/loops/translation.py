@@ -57,11 +57,13 @@ class Result:
     Attributes:
         kind: None for one that is an array.
         mask: an array of the program that says which elements there are; "" for all.
+        turned: whether what is returned has the array's axes reversed.
     """
 
     array: str
     kind: Kind | None = None
     mask: str = ""
+    turned: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ class Translated:
         constants: the names outside of the function that it uses, with their values.
         numbers: the parameters of the function that are numbers in the program.
         raised: the exceptions for facts that do not hold, where the function has some.
+        turned: the arguments whose axes are reversed in the program.
     """
 
     program: Program
@@ -97,6 +100,7 @@ class Translated:
     cases: frozenset[Location] = frozenset()
     numbers: dict[str, int] = field(default_factory=dict)
     raised: dict[Location, tuple[type[Exception], tuple[Any, ...]]] = field(default_factory=dict)
+    turned: frozenset[str] = frozenset()
 
     @property
     def is_tuple(self) -> bool:
@@ -136,6 +140,8 @@ class Translation(Library):
             self.results: tuple[Result, ...] | None = None
             self.form: Form = None
             self.added: list[str] = []
+            self.turned: set[str] = set()  # arguments in Fortran's order
+            self.turns_results = signature.is_turned
             try:
                 with self.collected() as body:
                     self.whole(function, signature)
@@ -181,6 +187,7 @@ class Translation(Library):
             frozenset(self.cases),
             dict(self.numbers),
             dict(self.raised),
+            frozenset(self.turned),
         )
 
     def whole(self, function: Any, signature: Signature) -> None:
@@ -239,10 +246,15 @@ class Translation(Library):
                 return Scalar(self.read(slot.name, (), slot.kind.dtype, node), slot.kind)
             case ArraySlot():
                 shape = tuple(self.extent(each) for each in slot.shape)
+                memory = shape[::-1] if slot.turned else shape
                 if slot.name not in self.arrays:
                     self.taken.add(slot.name)
-                    self.arrays[slot.name] = Array(slot.name, slot.dtype, shape, where)
-                return self.view(slot.name, slot.dtype, shape, shape, node)
+                    self.arrays[slot.name] = Array(slot.name, slot.dtype, memory, where)
+                array = self.view(slot.name, slot.dtype, memory, memory, node)
+                if slot.turned:
+                    self.turned.add(slot.name)
+                    array = self.transposed(array)
+                return array
         raise AssertionError(slot)
 
     def extent(self, extent: str | int) -> Expression:
@@ -380,23 +392,33 @@ class Translation(Library):
         self, value: Chosen, number: int, several: bool, wanted: str, node: ast.Return
     ) -> Result:
         """All elements, and which of them there are: the caller gets those."""
-        array = self.array_result(value.array, number, several, wanted, node)
-        mask = self.array_result(value.mask, f"{number} mask", several, f"{wanted}_mask", node)
+        array = self.array_result(value.array, number, several, wanted, node, False)
+        mask = self.array_result(value.mask, f"{number} mask", several, f"{wanted}_mask", node, False)
         return Result(array.array, None, mask.array)
 
     def array_result(
-        self, value: ArrayValue, number: int | str, several: bool, wanted: str, node: ast.Return
+        self,
+        value: ArrayValue,
+        number: int | str,
+        several: bool,
+        wanted: str,
+        node: ast.Return,
+        may_turn: bool = True,
     ) -> Result:
         """Writes an array that is returned, unless it is one of the caller's."""
-        if value.whole and value.base and not several:
+        if value.base and not several:
             array = self.arrays[value.base]
-            if not array.local or value.base not in self.added:
-                if array.local and value.room == value.shape:
+            if not array.local and value.base not in self.added:  # an argument
+                if value.backwards if value.base in self.turned else value.whole:
+                    return Result(value.base)
+            elif value.whole or (value.backwards and may_turn):
+                found = Result(value.base, turned=value.backwards)
+                if value.base in self.added:
+                    return found
+                if value.room == value.shape:
                     self.arrays[value.base] = replace(array, local=False)
                     self.added.append(value.base)
-                    return Result(value.base)
-                if not array.local:
-                    return Result(value.base)
+                    return found
         for extent in value.shape:
             if not self.of_parameters(extent):
                 self.refuse(node, "the extents of a result must depend on arguments only")
@@ -404,11 +426,12 @@ class Translation(Library):
         if shape is None or kind != value.kind:
             self.decide_tests()
             self.refuse(node, "this returns another type than before")
-        name = self.result_array(wanted, value.dtype, value.shape, node)
-        self.store_elements(
-            self.view(name, value.dtype, value.shape, value.shape, node), value, node
-        )
-        return Result(name)
+        turns = may_turn and self.turns_results and len(value.shape) > 1
+        memory = value.shape[::-1] if turns else value.shape
+        name = self.result_array(wanted, value.dtype, memory, node)
+        made = self.view(name, value.dtype, memory, memory, node)
+        self.store_elements(self.transposed(made) if turns else made, value, node)
+        return Result(name, turned=turns)
 
     def result_array(
         self, wanted: str, dtype: np.dtype, shape: tuple[Expression, ...], node: ast.AST

@@ -66,6 +66,7 @@ class ArrayValue:
         fresh: its memory was made for this value and has no other name.
         gathered: arrays of subscripts chose its elements: values, but for what is assigned to.
         reshaped: it is all of `base`, in its order, in another shape.
+        backwards: it is all of `base`, with the axes reversed.
         borrowed: NumPy's would be a view or a copy, so that nobody may change one with that memory:
             the place in the program, and the reason.
     """
@@ -81,6 +82,7 @@ class ArrayValue:
     fresh: bool = False
     gathered: bool = False
     reshaped: bool = False
+    backwards: bool = False
     borrowed: tuple[Location, str] | None = None
 
     @property
@@ -289,7 +291,8 @@ def mask_of_positions(value: Value) -> ArrayValue | None:
 
 
 def _same_memory(a: ArrayValue, b: ArrayValue) -> bool:
-    return a is b or (a.whole and b.whole and bool(a.base) and a.base == b.base)
+    both = (a.whole and b.whole) or (a.backwards and b.backwards)
+    return a is b or (both and bool(a.base) and a.base == b.base)
 
 
 def same_shape(a: Sequence[Expression], b: Sequence[Expression]) -> bool:

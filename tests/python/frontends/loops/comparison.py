@@ -15,7 +15,9 @@ from tilewright.frontends.loops.translation import Translation
 
 
 def copies(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(each.copy() if isinstance(each, np.ndarray) else each for each in arguments)
+    return tuple(
+        each.copy(order="K") if isinstance(each, np.ndarray) else each for each in arguments
+    )
 
 
 def by_python(function: Any, arguments: tuple[Any, ...]) -> list[Any]:

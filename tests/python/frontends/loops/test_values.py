@@ -93,3 +93,23 @@ def test_random_functions_of_whole_arrays() -> None:
         function, given = random_arrays.made(seed), random_arrays.arguments(seed)
         want = by_python(function, given)
         assert same(want, by_interpreter(tw.jit(function), given))
+
+
+def in_fortrans_order(arguments: tuple[object, ...]) -> tuple[object, ...]:
+    """The same arguments, with arrays whose elements lie along the first axis."""
+    return tuple(
+        np.asfortranarray(each) if isinstance(each, np.ndarray) and each.ndim > 1 else each
+        for each in arguments
+    )
+
+
+@pytest.mark.parametrize("name", cases.CASES)
+def test_arrays_in_fortrans_order(name: str) -> None:
+    function, make = cases.CASES[name]
+    arguments = make(np.random.default_rng(1))
+    turned = in_fortrans_order(arguments)
+    if all(one is other for one, other in zip(arguments, turned, strict=True)):
+        return
+    want = by_python(function.py_func, arguments)
+    for _ in range(2):  # the second call is made without Python
+        assert same(want, by_kernel(function, turned), name in cases.TOLERANT)

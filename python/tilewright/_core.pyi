@@ -555,7 +555,7 @@ class KnownCalls:
         parameters: Sequence[tuple[int, int, int]],
         constants: Sequence[tuple[Any, str | None, Any, bool]],
         copied: Sequence[tuple[int, int]],
-        results: Sequence[tuple[int, int, bool]] | None,
+        results: Sequence[tuple[int, int, bool, bool]] | None,
         gives_tuple: bool,
     ) -> None: ...
     @property

@@ -85,7 +85,7 @@ def remember(
         alike,
         function,
         origins,
-        results=[(result, False)] if result else None,
+        results=[(result, False, False)] if result else None,
     )
 
 

@@ -80,7 +80,7 @@ class Kernel:
         given = {}
         for name in self.program.arguments:
             value = values.get(name)
-            if name in self.translated.turned:
+            if value is not None and name in self.translated.turned:
                 value = value.T
             if value is None:
                 array = self.program.arrays[name]

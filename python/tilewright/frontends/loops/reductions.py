@@ -265,9 +265,13 @@ class Reductions(Statements):
             assert isinstance(left, ArrayValue) and isinstance(right, ArrayValue)
             turned = [self.transposed(each) for each in (right, left)]
             if not any(each.backwards for each in turned):
-                made = self.matmul(*turned, node)
+                made = self._product_of_arrays(*turned, node)
                 assert isinstance(made, ArrayValue)
                 return replace(self.transposed(made), fresh=True)
+        return self._product_of_arrays(left, right, node)
+
+    def _product_of_arrays(self, left: Value, right: Value, node: ast.AST) -> Value:
+        """The product, in an array of its own."""
         arrays = []
         for value in (left, right):
             if not isinstance(value, ArrayValue) or not value.shape:

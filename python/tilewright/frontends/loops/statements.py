@@ -404,9 +404,10 @@ class Statements(Masks, LoopStatements):
         """The array in memory of its own, in the order in which the arguments lie."""
         if not self.turns_results or len(value.shape) < 2 or value.fresh:
             return self.materialised(value, wanted, node)
-        turned = self.transposed(replace(value, base="", place=None))
-        made = self.materialised(replace(turned, borrowed=value.borrowed), wanted, node)
-        return self.transposed(made)
+        turned = replace(
+            self.transposed(replace(value, base="", place=None)), borrowed=value.borrowed
+        )
+        return self.transposed(self.materialised(turned, wanted, node))
 
     def materialised(self, value: ArrayValue, wanted: str, node: ast.AST) -> ArrayValue:
         """The array in memory of its own, computed now."""

@@ -393,7 +393,9 @@ class Translation(Library):
     ) -> Result:
         """All elements, and which of them there are: the caller gets those."""
         array = self.array_result(value.array, number, several, wanted, node, False)
-        mask = self.array_result(value.mask, f"{number} mask", several, f"{wanted}_mask", node, False)
+        mask = self.array_result(
+            value.mask, f"{number} mask", several, f"{wanted}_mask", node, False
+        )
         return Result(array.array, None, mask.array)
 
     def array_result(
@@ -547,7 +549,11 @@ def _given_away(result: Value, known: set[str]) -> Value:
     made = [part.base for part in parts if isinstance(part, ArrayValue) and part.base]
     given: list[Value] = []
     for part in parts:
-        if isinstance(part, ArrayValue) and part.whole and part.base not in known:
+        if (
+            isinstance(part, ArrayValue)
+            and (part.whole or part.backwards)
+            and part.base not in known
+        ):
             part = replace(part, fresh=made.count(part.base) == 1)
         given.append(part)
     if isinstance(result, TupleValue | Record):

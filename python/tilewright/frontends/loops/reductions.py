@@ -263,9 +263,9 @@ class Reductions(Statements):
         """left @ right, of vectors, matrices, and stacks of matrices, which broadcast."""
         if self.turns_results and _are_matrices(left, right):  # the same products, in their order
             assert isinstance(left, ArrayValue) and isinstance(right, ArrayValue)
-            turned = [self.transposed(each) for each in (right, left)]
-            if not any(each.backwards for each in turned):
-                made = self._product_of_arrays(*turned, node)
+            first, second = self.transposed(right), self.transposed(left)
+            if not (first.backwards or second.backwards):
+                made = self._product_of_arrays(first, second, node)
                 assert isinstance(made, ArrayValue)
                 return replace(self.transposed(made), fresh=True)
         return self._product_of_arrays(left, right, node)

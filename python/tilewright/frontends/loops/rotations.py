@@ -23,7 +23,7 @@ import ast
 from dataclasses import dataclass
 
 from ..tree import Expression
-from .expressions import Expressions
+from .memory_orders import MemoryOrders
 from .values import ArrayValue, Turning, Value
 
 __all__ = ["Rotations"]
@@ -37,7 +37,7 @@ class _Rotation:
     new: str
 
 
-class Rotations(Expressions):
+class Rotations(MemoryOrders):
     """Loops with such names."""
 
     def begin_rotation(self, node: ast.For) -> str:
@@ -127,9 +127,6 @@ class Rotations(Expressions):
         if not all(self.arrays[base].local for base in bases) and _changes(behind, set(sources)):
             return None
         return _Rotation(moving, web)
-
-    def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
-        raise NotImplementedError
 
     def claim_same_shape(
         self,

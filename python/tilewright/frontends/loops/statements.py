@@ -400,15 +400,6 @@ class Statements(Masks, LoopStatements):
                 node, "a second name for an array that is assigned anew", "use a copy, .copy()"
             )
 
-    def of_own_order(self, value: ArrayValue, wanted: str, node: ast.AST) -> ArrayValue:
-        """The array in memory of its own, in the order in which the arguments lie."""
-        if not self.turns_results or len(value.shape) < 2 or value.fresh:
-            return self.materialised(value, wanted, node)
-        turned = replace(
-            self.transposed(replace(value, base="", place=None)), borrowed=value.borrowed
-        )
-        return self.transposed(self.materialised(turned, wanted, node))
-
     def materialised(self, value: ArrayValue, wanted: str, node: ast.AST) -> ArrayValue:
         """The array in memory of its own, computed now."""
         if value.fresh:
@@ -420,9 +411,6 @@ class Statements(Masks, LoopStatements):
         if value.borrowed is not None:
             self.unchanged[name] = (*value.borrowed, frozenset(self.labels))
         return memory
-
-    def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
-        return self.materialised(replace(array, fresh=False, base=""), "kept", node)
 
     def augmented(self, node: ast.AugAssign) -> None:
         """target += value: arrays in place, numbers as a new value."""

@@ -189,6 +189,9 @@ class Context:
     def reshaped(self, array: Value, wanted: Value, node: ast.AST) -> Value:
         raise NotImplementedError
 
+    def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
+        raise NotImplementedError
+
     def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
         raise NotImplementedError
 

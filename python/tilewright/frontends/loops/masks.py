@@ -192,9 +192,6 @@ class Masks(Expressions):
                 self.assign(target, converted(given, array.dtype, value.kind.dtype), node)
             self.emit(If(test, tuple(body), (), self.at(node)), node)
 
-    def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
-        raise NotImplementedError
-
 
 def _key(mask: ArrayValue) -> object:
     probe: tuple[Expression, ...] = tuple(

@@ -35,9 +35,6 @@ class Shapes(Operators, Subscripts):
             self.refuse(node, f"reshape of {self.described(array)}")
         return self._reshaped(array, wanted, node)
 
-    def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
-        raise NotImplementedError
-
     def _reshaped(self, array: ArrayValue, wanted: Value, node: ast.AST) -> ArrayValue:
         parts = wanted.parts if isinstance(wanted, TupleValue) else (wanted,)
         extents = [self.as_index(part, node, "an extent") for part in parts]

@@ -65,22 +65,23 @@ void Shape::find_operands(const Computation &computation, const ExprPtr &terms) 
   tell_reads_apart(computation, in_terms);
 }
 
-/// An array that is read in several ways, A[i,k] * A[j,k], one of which has to be transposed: each
-/// read is a value of its own.
+/// An array that is read in several ways, A[i,k] * A[j,k], one of which has to be transposed, or
+/// A[k,i] * A[k,j], one of which all columns share: each read is a value of its own.
 void Shape::tell_reads_apart(const Computation &computation,
                              const std::set<const void *> &in_terms) {
   std::map<std::string, size_t> reads;
-  std::set<std::string> transposed;
+  std::set<std::string> apart;
   std::set<std::string> others; // with values
   for (const Operand &operand : operands_) {
     ++reads[operand.access.array];
     if (operand.is_value) {
       others.insert(operand.access.array);
-    } else if (rank() > 0 && operand.access.strided_dimension(rank() - 1)) {
-      transposed.insert(operand.access.array);
+    } else if (rank() > 0 && (operand.access.strided_dimension(rank() - 1) ||
+                              operand.access.step(rank() - 1) == Step::None)) {
+      apart.insert(operand.access.array);
     }
   }
-  for (const std::string &array : transposed) {
+  for (const std::string &array : apart) {
     const std::vector<ElementValue> values = values_of(computation, array);
     const bool are_all = reads[array] > 1 && values.size() == reads[array] &&
                          !others.contains(array) &&
@@ -179,14 +180,14 @@ std::optional<Shape::Packable> Shape::rows_apart(size_t row, size_t column, size
   std::optional<Packable> found;
   for (const Operand &operand : operands_) {
     const Access &read = operand.access;
-    if (operand.is_value || read.step(row) != Step::Unit || read.step(column) != Step::None ||
-        read.step(term) == Step::None) {
+    if ((operand.is_value && !operand.is_bare) || read.step(row) != Step::Unit ||
+        read.step(column) != Step::None || read.step(term) == Step::None) {
       continue;
     }
     const auto same = std::count_if(operands_.begin(), operands_.end(), [&](const Operand &other) {
-      return other.access.array == read.array;
+      return other.access.array == read.array && !other.is_value;
     });
-    if (found || same > 1 || read.has_border() || read.conditional) {
+    if (found || same + (operand.is_value ? 1 : 0) > 1 || read.has_border() || read.conditional) {
       return std::nullopt;
     }
     found = packable_of(operand, extents_.size(), row);

@@ -26,7 +26,7 @@ constexpr std::int64_t max_transposed_rows = 512;
 /// Of the shared operand, in a first-level cache of 32 KiB or more, beside little else.
 constexpr std::int64_t shared_block_bytes = 32 * 1024;
 constexpr std::int64_t least_block_terms = 8;
-/// Vectors of a block that use a copy of what rows read, and its rows.
+/// Vectors of a block that use a copy of what rows read, or what is computed of it, and its rows.
 constexpr std::int64_t vectors_of_copied_rows = 8;
 constexpr std::int64_t block_of_copied_rows = 128;
 /// A vector of two registers is worth while unless so much of it would be empty.
@@ -104,6 +104,16 @@ bool is_worth_packing(const Shape &shape, const RegisterTile &tile,
     }
   }
   return true;
+}
+
+/// What rows read, if it is to be copied. Of an array that is read twice, the reads are copied in
+/// the order in which they are written.
+std::optional<Shape::Packable> rows_of(const Shape &shape, const RegisterTile &tile, size_t term) {
+  auto rows = shape.rows_apart(tile.row, tile.column, term);
+  const bool is_behind = rows && rows->is_value && rows->position > 0 &&
+                         !(tile.packed && tile.packed->is_value &&
+                           tile.packed->array == rows->array && rows->position == 1);
+  return is_behind ? std::nullopt : rows;
 }
 
 } // namespace
@@ -199,14 +209,20 @@ std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column
     tile.packed = std::move(packed);
   }
   const std::int64_t columns = vectors_of_copied_rows * tile.lanes;
-  if (shape.extent(column).value_or(columns) >= columns) {
-    tile.rows = shape.rows_apart(*row, column, term);
-  }
-  if (tile.rows) {
-    tile.block_columns = columns;
-    tile.block_rows = block_of_copied_rows / tile.height * tile.height;
+  const bool has_blocks = shape.extent(column).value_or(columns) >= columns;
+  if (has_blocks) {
+    tile.rows = rows_of(shape, tile, term);
   }
   tile.values = shape.row_values(*row, column, tile.packed);
+  if (tile.rows) {
+    tile.block_rows = block_of_copied_rows / tile.height * tile.height;
+    std::erase_if(tile.values, [&](const Shape::Packable &value) {
+      return value.array == tile.rows->array && value.position == tile.rows->position;
+    });
+  }
+  if (has_blocks && (tile.rows || !tile.values.empty())) {
+    tile.block_columns = columns;
+  }
   if (!tile.values.empty()) {
     tile.block_rows = std::min(tile.block_rows, max_packed_rows / tile.height * tile.height);
   }

@@ -27,11 +27,11 @@ inline constexpr std::int64_t few_terms = 64;
 ///     for blocks of results: for term / term_block:
 ///       [pack]
 ///       for row / height in the block: for terms: for height rows (unrolled): for lanes (a vector)
-/// and where what rows read is copied, as in A[k, i] * B[k, j]:
+/// and where what rows read is copied or computed, as in A[k, i] * B[k, j], or (A[i, k] - m[i]):
 ///     for blocks of results, of several vectors: for term / term_block:
 ///       [pack]
 ///       for row / height in the block:
-///         [pack rows]
+///         [pack rows, unless it was computed above]
 ///         for vectors of the block: for terms: for height rows (unrolled): for lanes (a vector)
 struct RegisterTile {
   size_t row = 0;
@@ -43,9 +43,9 @@ struct RegisterTile {
   std::optional<size_t> split;           ///< the term that is cut into blocks
   std::int64_t block_terms = 1;          ///< iterations of it in a block
   std::optional<Shape::Packable> packed; ///< the shared operand, if it is to be copied
-  /// What the rows of a tile read, if it is to be copied: then `block_columns` columns use a copy.
+  /// What the rows of a tile read, if it is to be copied for each.
   std::optional<Shape::Packable> rows;
-  std::int64_t block_columns = 0;
+  std::int64_t block_columns = 0;      ///< that use such a copy, or `values`; 0: those of a tile
   std::vector<Shape::Packable> values; ///< of rows, which are computed before the columns of a tile
 };
 

@@ -414,9 +414,10 @@ void Tagging::tile(const RegisterTile &plan) {
   const std::string column = shape_.name(plan.column);
   give("split", {row, plan.block_rows});
   give("split", {row + "1", plan.height});
-  give("split", {column, plan.rows ? plan.block_columns : plan.lanes});
-  const std::string lanes = column + (plan.rows ? "11" : "1");
-  if (plan.rows) {
+  const bool has_blocks = plan.block_columns > 0;
+  give("split", {column, has_blocks ? plan.block_columns : plan.lanes});
+  const std::string lanes = column + (has_blocks ? "11" : "1");
+  if (has_blocks) {
     give("split", {column + "1", plan.lanes});
   }
   std::vector<Argument> order;
@@ -442,7 +443,7 @@ void Tagging::tile(const RegisterTile &plan) {
   }
   const Argument level = order.back();
   order.emplace_back(row + "10");
-  if (plan.rows) {
+  if (has_blocks) {
     order.emplace_back(column + "10");
   }
   for (const size_t term : plan.terms) {
@@ -453,10 +454,7 @@ void Tagging::tile(const RegisterTile &plan) {
   give("reorder", order);
   give("unroll", {row + "11", plan.height});
   give("vectorize", {lanes, plan.lanes});
-  pack(plan, std::get<std::string>(level));
-  if (plan.rows) {
-    keep(*plan.rows, row + "10", plan.height);
-  }
+  pack(plan, std::get<std::string>(level), row + "10");
 }
 
 /// A reduction whose results lie side by side along `column`.
@@ -532,18 +530,31 @@ void Tagging::sum_columns(size_t column, std::int64_t lanes) {
 
 /// The values of an array are kept in the order in which they are written; copies of elements come
 /// behind, when the values do not read these any more.
-void Tagging::pack(const RegisterTile &plan, const std::string &level) {
-  bool waits = plan.packed.has_value();
+void Tagging::pack(const RegisterTile &plan, const std::string &level, const std::string &rows) {
+  struct Copy {
+    Shape::Packable operand;
+    std::string level;
+    std::int64_t lanes;
+  };
+  std::vector<Copy> copies;
+  const auto add = [&](const Shape::Packable &operand, const std::string &at, std::int64_t lanes) {
+    const auto behind = std::find_if(copies.begin(), copies.end(), [&](const Copy &copy) {
+      return copy.operand.is_value && operand.is_value && copy.operand.array == operand.array &&
+             copy.operand.position > operand.position;
+    });
+    copies.insert(behind, {operand, at, lanes});
+  };
   for (const Shape::Packable &value : plan.values) {
-    if (waits && plan.packed->is_value && plan.packed->array == value.array &&
-        plan.packed->position < value.position) {
-      keep(*plan.packed, level, plan.lanes);
-      waits = false;
-    }
-    keep(value, level, shape_.lanes());
+    copies.push_back({value, level, shape_.lanes()});
   }
-  if (waits) {
-    keep(*plan.packed, level, plan.lanes);
+  if (plan.packed) {
+    add(*plan.packed, level, plan.lanes);
+  }
+  if (plan.rows) {
+    add(*plan.rows, rows, plan.height);
+  }
+  for (const Copy &copy : copies) {
+    keep(copy.operand, copy.level, copy.lanes);
   }
 }
 

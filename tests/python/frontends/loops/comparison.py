@@ -11,7 +11,7 @@ from tilewright.frontends.interpreter import interpret
 from tilewright.frontends.loops import kernels
 from tilewright.frontends.loops.facts import value_of
 from tilewright.frontends.loops.signatures import signature_of
-from tilewright.frontends.loops.translation import Translation
+from tilewright.frontends.loops.translation import Translated, Translation
 
 
 def copies(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -39,6 +39,12 @@ def interpreted(program: tree.Program, values: dict[str, Any]) -> dict[str, Any]
     return values
 
 
+def in_program(translated: Translated, values: dict[str, Any]) -> dict[str, Any]:
+    """The values as the program has them: arrays in Fortran's order have their axes reversed."""
+    turned = {name: values[name].T for name in translated.turned}
+    return {**values, **turned}
+
+
 def by_interpreter(function: Any, arguments: tuple[Any, ...]) -> list[Any]:
     """The same by its statement tree, run in order."""
     given = copies(arguments)
@@ -49,19 +55,19 @@ def by_interpreter(function: Any, arguments: tuple[Any, ...]) -> list[Any]:
         Translation("f"), function.__tilewright_loops__, signature, values, {}
     )
     try:
-        values = interpreted(translated.program, values)
+        values = interpreted(translated.program, in_program(translated, values))
     except IndexError:  # a subscript below 0: a kernel counts it from the end
         given = copies(arguments)
         bound = function._signature.bind(*given)
         bound.apply_defaults()
         signature, values = signature_of("f", bound.arguments)
         translated = function._kernel(signature, dict(values)).translated
-        values = interpreted(translated.program, values)
+        values = interpreted(translated.program, in_program(translated, values))
     results: list[Any] = [None] if translated.results is None else []
     for result in translated.results or ():
         array = values[result.array]
         if result.kind is None:
-            results.append(array)
+            results.append(array.T if result.turned else array)
         else:
             results.append(array.item() if result.kind.weak else array[()])
     return [*results, *given]

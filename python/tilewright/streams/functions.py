@@ -153,7 +153,8 @@ class StreamFunction:
         return tuple(output.name for output in self._program.outputs)
 
     def stream(self, start: Any = None, **arrays: Any) -> Stream:
-        """A stream before its first element.
+        """A stream before its first element. What pushes call is compiled now, so that the first one takes
+        no longer than others.
 
         Args:
             start: how many elements of the first input are taken to have been pushed already, none
@@ -166,6 +167,11 @@ class StreamFunction:
             ArgumentError: one is missing, unknown, or has another shape or type; the program has no
                 stream of these sizes; `start` is negative.
         """
+        opened = self._open(start, arrays)
+        opened.kernel.compile()
+        return opened
+
+    def _open(self, start: Any, arrays: dict[str, Any]) -> Stream:
         own = {handle.name for handle in self._program.arrays}.union(self._parameters)
         if "start" in own and start is not None:
             arrays, start = {**arrays, "start": start}, None
@@ -228,7 +234,7 @@ class StreamFunction:
                 )
             state = zi.clone()
         else:
-            state = self.stream(**named)
+            state = self._open(named.pop("start", None), named)
         return state._whole(arrays, pushed), state
 
     # ---- periods ----

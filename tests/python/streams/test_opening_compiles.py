@@ -9,7 +9,7 @@ import pytest
 
 import tilewright as tw
 
-n = tw.iters("n")
+(n,) = tw.iters("n")
 
 
 def test_the_kernel_is_compiled_before_the_first_push(monkeypatch: pytest.MonkeyPatch) -> None:

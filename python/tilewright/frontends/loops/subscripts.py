@@ -313,10 +313,23 @@ class Subscripts(DataSlices):
         number = constant_of(index)
         if number is not None:
             return add(extent, index) if number < 0 else index
+        self._settle_quotients(index, node)
         if self.at(whole) not in self.wrapping:
             return index
         below = Operation("<", (index, literal(0)), BOOL.dtype, self.at(node))
         return Select(below, add(extent, index), index, INT64)  # it counts from the end there
+
+    def _settle_quotients(self, index: Expression, node: ast.AST) -> None:
+        """Starts again with numbers for what a subscript is divided by, as in k[h // g]: else it is one that
+        data might decide about as well."""
+        if not isinstance(index, Operation):
+            return
+        for each in index.operands:
+            self._settle_quotients(each, node)
+        if index.name == "//" and constant_of(index.operands[1]) is None and is_pure(index):
+            by = index.operands[1]
+            if self.of_parameters(by):
+                self.require_numbers_in(Operation("%", (by, by), INT64, self.at(node)))
 
     def _slice(self, item: ast.Slice, extent: Expression) -> tuple[Expression, Expression, int]:
         """The first index, how many, and the step."""

@@ -132,3 +132,11 @@ def last_numbers(x):
 def parts_for_blocks(A):
     corner = np.linalg.inv(A[:2, :2])
     return corner, np.kron(A[:2, :2], A[:1, :1]), np.linalg.solve(A[:2, :2].copy(), np.ones(2))
+
+
+@case(lambda r: (r.random((4, 3, 5)), r.random((2, 3, 5)), 2), tolerant=True)
+def grouped_heads(q, k, g):
+    out = np.empty_like(q)
+    for h in range(len(q)):
+        out[h] = (q[h] @ k[h // g].T) @ k[h // (len(q) // len(k))]
+    return out

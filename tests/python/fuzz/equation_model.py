@@ -108,6 +108,10 @@ class EquationCommands(OrderCommands):
             raise Refused("one iteration")
         if not loop.value.uses(summed) or loop.value.uses(set(own)):
             raise Refused("not a loop over reduced iterators only")
+        if any(one.value.uses(summed) and one.value.own_range(1) is not None for one in nest.loops):
+            raise NotModelled(
+                "a loop of one iteration, which belongs to either side of a reduction"
+            )
         root = self.reduction(c)
         assert root is not None
         if not is_grouped(root):

@@ -47,7 +47,8 @@ def kept_value(
 ) -> tuple[dict[str, Any], dict[str, Any], str] | None:
     """The computation of the values, its reader, and the type; nothing where there is no such value."""
     dtype = types[computation["name"]]
-    pieces = [[c, explicit(of_type(v, dtype, types), types)] for c, v in computation["pieces"]]
+    given = _pieces_of_view(computation) if computation.get("view") else computation["pieces"]
+    pieces = [[c, explicit(of_type(v, dtype, types), types)] for c, v in given]
     one = {**computation, "pieces": pieces}
     if any(callable(s) for _, v in pieces for n in nodes(v) if n[0] == "read" for s in n[2]):
         raise NotModelled("subscripts that are no plain data")
@@ -69,6 +70,20 @@ def kept_value(
     made = type_of(plain(value), types).name
     reader = {**one, "pieces": [[c, plain(replaced(v, reads))] for c, v in pieces]}
     return kept, reader, made
+
+
+def _pieces_of_view(computation: dict[str, Any]) -> list[list[Any]]:
+    """A view has a piece for each read, where an affine choice of reads is one value of others."""
+    pieces: list[list[Any]] = []
+    for condition, value in computation["pieces"]:
+        if value[0] != "select":
+            pieces.append([condition, value])
+            continue
+        _, asked, yes, no = value
+        if condition is not None or yes[0] == "select" or no[0] == "select":
+            raise NotModelled("choices within the pieces of a view")
+        pieces += [[["all", asked], yes], [["not", asked], no]]
+    return pieces
 
 
 def _is_same(node: list[Any], value: list[Any]) -> bool:

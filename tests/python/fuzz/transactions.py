@@ -9,6 +9,7 @@ import tilewright as tw
 from fuzz.commands import Command, draw_command, give
 from fuzz.linear import Refused
 from fuzz.model import Model, NotModelled
+from fuzz.refused_at import is_senseless_at
 
 
 class Abandoned(Exception):
@@ -123,7 +124,7 @@ def part(runner: Any, command: Command, model: Model, attempted: list[Command]) 
         runner.confirm(error, after, attempted)
         return model
     except (tw.ScheduleError, KeyError) as error:
-        if after is not None:
+        if after is not None and not is_senseless_at(model, command, str(error)):
             text = f"{command} is refused, but it makes sense: {error}"
             raise Failure("command", text, attempted) from error
         runner.count(f"without sense: {kind_of(command)}")

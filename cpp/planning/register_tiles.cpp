@@ -215,7 +215,9 @@ std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column
   }
   tile.values = shape.row_values(*row, column, tile.packed);
   if (tile.rows) {
-    tile.block_rows = block_of_copied_rows / tile.height * tile.height;
+    if (!tile.packed || tile.packed->order.empty()) {
+      tile.block_rows = block_of_copied_rows / tile.height * tile.height;
+    }
     std::erase_if(tile.values, [&](const Shape::Packable &value) {
       return value.array == tile.rows->array && value.position == tile.rows->position;
     });

@@ -83,6 +83,9 @@ class Calls(Comprehensions, Varying):
         found = self.array_call(target, values, keywords, node)
         if found is not None:
             return found
+        if target is np.nan_to_num and isinstance(values[0], ArrayValue):
+            if values[0].dtype.kind in "biu":  # all of them are numbers
+                return self.copied(values[0])
         if written is not None:
             return self.call_function(_loop_function(written), values, keywords, node)
         if target in OPAQUE:
@@ -92,6 +95,10 @@ class Calls(Comprehensions, Varying):
         if target in VARYING:
             return self.varying_call(target, values, keywords, node)
         if target in (np.array, np.asarray):
+            given = values[0] if values else None
+            if target is np.asarray and isinstance(given, ArrayValue) and not given.listed:
+                if not keywords and len(values) == 1:
+                    return given  # the array itself
             return self._array(values, keywords, node)
         if target in JOINING:
             axis = values[1] if len(values) > 1 else keywords.get("axis")
@@ -101,7 +108,10 @@ class Calls(Comprehensions, Varying):
         if target is np.ndarray:
             return self.other_call_of_empty(values, keywords, node)
         if target in (np.finfo, np.iinfo) and len(values) == 1 and not keywords:
-            return Static(target(self.dtype_of(values[0], node)))
+            try:
+                return Static(target(self.dtype_of(values[0], node)))
+            except ValueError as error:
+                self.refuse(node, f"{target.__name__}: {error}")
         if isinstance(getattr(target, "__self__", None), np.ufunc):
             return self._ufunc_method(target.__self__, target.__name__, values, keywords, node)
         if target in (builtins.enumerate, builtins.zip, builtins.reversed):
@@ -189,7 +199,7 @@ class Calls(Comprehensions, Varying):
         if name == "reshape" and values and not keywords:
             wanted = values[0] if len(values) == 1 else TupleValue(tuple(values))
             return self.reshaped(array, wanted, node)
-        if name in ("ravel", "flatten") and not values:
+        if name in ("ravel", "flatten") and not values and not keywords:
             given = array if name == "ravel" else self.materialised(array, "flat", node)
             if name == "flatten" and array.base:
                 copy = ArrayValue(array.shape, array.room, array.dtype, array.element)

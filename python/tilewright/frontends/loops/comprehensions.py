@@ -26,7 +26,7 @@ from .array_calls import ArrayCalls
 from .context import NextRound
 from .indices import is_pure, literal, subtract
 from .kinds import BOOL, INT, Kind
-from .values import ArrayValue, Listed, RangeValue, Scalar, TupleValue, Value, converted
+from .values import ArrayValue, Begun, Listed, RangeValue, Scalar, TupleValue, Value, converted
 
 __all__ = ["Comprehensions"]
 
@@ -50,6 +50,24 @@ def _appended(loop: ast.For) -> tuple[ast.Call, ast.Name, bool] | None:
                     if sum(named) == 1:
                         return call, name, statements is behind
     return None
+
+
+def _begins_beside(function: ast.FunctionDef, loop: ast.For, name: str) -> bool:
+    """Whether the list is made empty before the loop, in the same block: no other loop or condition stands
+    between them."""
+    for node in ast.walk(function):
+        for part in ("body", "orelse"):
+            block = getattr(node, part, None)
+            if isinstance(block, list) and loop in block:
+                before = block[: block.index(loop)]
+                return any(
+                    isinstance(one, ast.Name) and one.id == name
+                    for each in before
+                    if isinstance(each, ast.Assign)
+                    for target in each.targets
+                    for one in ast.walk(target)
+                )
+    return False
 
 
 class Comprehensions(ArrayCalls):
@@ -121,10 +139,12 @@ class Comprehensions(ArrayCalls):
         name = self.new_array("listed", kind.dtype, shape, node)
         memory = self.view(name, kind.dtype, shape, shape, node)
         there: ArrayValue | None = None
+        keeps = self.keeps_parts(node)
+        begun = Begun(frozenset(self.arrays), frozenset(self.labels)) if keeps else None
         if chooses:
             mask = self.new_array("there", np.dtype(bool), (length,), node)
             there = self.view(mask, np.dtype(bool), (length,), (length,), node)
-        return Listed(key, memory, there)
+        return Listed(key, memory, there, begun)
 
     def put_in_list(self, listed: Listed, index: Expression, value: Value, node: ast.AST) -> None:
         """list[index] = value"""
@@ -150,12 +170,29 @@ class Comprehensions(ArrayCalls):
         part = self.part_of(memory, index)
         if isinstance(part, ArrayValue):
             self.store_elements(part, value, node)
+            self._note_part(listed, value, node)
         else:
             assert isinstance(value, Scalar) or not shape
             assert memory.place is not None
             number = value.element(()) if isinstance(value, ArrayValue) else value.expression
             cast = converted(number, kind.dtype, value.kind.dtype)
             self.assign(memory.place((index,)), cast, node)
+
+    def keeps_parts(self, node: ast.AST) -> bool:
+        """Whether a list outlives the expression that it stands in."""
+        return not isinstance(node, ast.GeneratorExp) and id(node) not in self.consumed
+
+    def _note_part(self, listed: Listed, value: Value, node: ast.AST) -> None:
+        """Python's list has the array itself, and this one a copy: so neither may change any more."""
+        begun = listed.begun
+        if begun is None or not isinstance(value, ArrayValue) or not value.base:
+            return
+        where = self.at(node)
+        known = begun.labels if value.base in begun.arrays else frozenset(self.labels)
+        reason = f"{value.base}, which stands in a list, is changed"
+        self.unchanged.setdefault(value.base, (where, reason, known))
+        reason = f"a part of a list is changed, and so would be {value.base}"
+        self.unchanged[listed.memory.base] = where, reason, frozenset(self.labels)
 
     def set_in_list(
         self,
@@ -207,6 +244,7 @@ class Comprehensions(ArrayCalls):
         web = self.frame.webs.name_of.get(id(name), "")
         empty = self.frame.bindings.get(web)
         is_empty = isinstance(empty, TupleValue) and not empty.parts
+        is_empty = is_empty and _begins_beside(self.frame.source.tree, node, name.id)
         if not is_empty or abs(over.step) != 1 or over.parallel:
             return None
         ends = (over.stop, over.start) if over.step > 0 else (over.start, over.stop)

@@ -171,6 +171,10 @@ class Context:
         ] = {}  # lists, and the turn's place in them
         self.rotating: dict[str, Turning] = {}  # arrays that take turns, by what is new in each
         self.turns_results = False  # arrays lie as transposed ones do
+        self.sizes: frozenset[str] = frozenset()  # the extents of arguments
+        self.turned: set[str] = set()  # arguments in Fortran's order
+        self.consumed: set[int] = set()  # lists that are arguments of calls
+        self.branches = 0  # conditions around, which are not known
         self.turns = 0  # loops of the program around what is translated
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps

@@ -80,6 +80,8 @@ class Expressions(Operators, Records, Subscripts):
                 return self.dictionary(node)
             case ast.BinOp():
                 left, right = self.expression(node.left), self.expression(node.right)
+                if any(isinstance(each, ArrayValue) and each.listed for each in (left, right)):
+                    self.refuse(node, "an operator of lists", "make arrays of them, np.array(...)")
                 if isinstance(node.op, ast.MatMult):
                     return self.matmul(left, right, node)
                 return self.binary(node.op, left, right, node)

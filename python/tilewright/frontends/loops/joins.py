@@ -70,6 +70,10 @@ class Joins(Reductions):
     ) -> Value:
         """What stands along the first axis of an array, or in a list of arrays, put together."""
         rank = len(rows.shape) - 1  # of a part
+        least = add(rows.shape[0], literal(-1))
+        self.claim_not_negative(
+            least, node, "the number of arrays, less one, that are put together"
+        )
         if axis is None:
             number: int | None = JOINING[target].axis or 0
             if rank == 1 and target in (np.hstack, np.column_stack):
@@ -83,14 +87,15 @@ class Joins(Reductions):
         if target is np.stack or (rank == 1 and target in (np.vstack, np.column_stack)):
             number = 1 if target is np.column_stack else number
             order = [*range(1, number + 1), 0, *range(number + 1, rank + 1)]
-            return self._copied(self.transposed(rows, order))
+            return self.copied(self.transposed(rows, order))
         order = [*range(1, number + 1), 0, *range(number + 1, rank + 1)]
-        moved = self._copied(self.transposed(rows, order))
+        moved = self.copied(self.transposed(rows, order))
         extents = [*moved.shape[:number], literal(-1), *moved.shape[number + 2 :]]
         shape = TupleValue(tuple(Scalar(extent, INT) for extent in extents))
         return self.reshaped(moved, shape, node)
 
-    def _copied(self, array: ArrayValue) -> ArrayValue:
+    def copied(self, array: ArrayValue) -> ArrayValue:
+        """The same elements, in no memory."""
         return ArrayValue(array.shape, array.room, array.dtype, array.element)
 
     def _side_by_side(

@@ -92,6 +92,8 @@ class Library(Calls):
         for each in node.args:
             if isinstance(each, ast.Starred):
                 self.refuse(each, "a starred argument is not translated", "write the arguments")
+            if isinstance(each, ast.ListComp) and isinstance(function, Static):
+                self.consumed.add(id(each))
             arguments.append(self.expression(each))
         keywords: dict[str, Value] = {}
         for keyword in node.keywords:

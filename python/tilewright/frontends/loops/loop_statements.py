@@ -335,12 +335,16 @@ class LoopStatements(ParallelSums, Rotations):
         before = self.within_tests
         self.within_tests = before | self.note_test(condition)
         named = self.named_arrays()
+        self.branches += 1
         body = self.block_of(node.body)
+        self.branches -= 1
         if _returns(node.body):
             self.frame.bindings.update(named)
         after = {web: self.frame.bindings[web] for web in named}
         self.frame.bindings.update(named)
+        self.branches += 1
         otherwise = self.block_of(node.orelse)
+        self.branches -= 1
         self.within_tests = before
         if _returns(node.orelse):
             self.frame.bindings.update(after)

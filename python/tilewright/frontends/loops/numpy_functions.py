@@ -27,7 +27,7 @@ def std(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """np.linalg.norm: Euclid's of vectors, Frobenius' of matrices; 1 and np.inf of vectors."""
-    size = np.abs(x)
+    size = np.abs(x) * 1.0
     if ord is None:
         made = np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
     else:

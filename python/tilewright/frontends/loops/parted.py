@@ -128,7 +128,7 @@ class Parted(Moved):
             for row in rows
         ]
         if len(made) == 1:
-            return made[0]
+            return self.copied(made[0]) if isinstance(made[0], ArrayValue) else made[0]
         if any(isinstance(row, ArrayValue) and len(row.shape) == 1 for row in made):
             return self.joined(np.vstack, [TupleValue(tuple(made))], None, node)
         return self.joined(np.concatenate, [TupleValue(tuple(made))], integer(-2), node)

@@ -102,6 +102,8 @@ class Reductions(Statements):
         axis: Value = Static(None)
         if isinstance(value, ArrayValue) and len(value.shape) > 1:
             axis = Scalar(literal(0), INT)
+        if isinstance(value, Chosen) and len(value.array.shape) > len(value.mask.shape):
+            axis = Scalar(literal(0), INT)
         return self.reduction("sum", value, axis, False, node)
 
     def _flag(self, value: Value | None, node: ast.AST) -> bool:

@@ -44,21 +44,17 @@ class Shapes(Operators, Subscripts):
         borrowed: tuple[Location, str] | None = None
         if _without_ones(array.shape) == _without_ones(shape):
             pass  # a view of whatever it is
+        elif base and self.turned and self.arrays[base].local:
+            # In which order NumPy has it is not known here, nor whether its is a view.
+            borrowed = self._borrow(base, node)
+            base, place = "", None
         elif base and not is_whole and self._is_permuted(array, shape):  # NumPy's is a copy
             array = self.in_memory(array, node)
             element, place, base, is_whole = array.element, array.place, array.base, True
         elif base and not is_whole:
             # NumPy's is a view or a copy, which is the same to those who read it, if nobody changes
             # the array or the part; and nobody can change an array without a name.
-            if self.is_named(base):
-                before = frozenset() if self.turns else frozenset(self.labels)
-                reason = f"a part in another shape is read from {base}, which the function changes"
-                self.unchanged.setdefault(base, (self.at(node), reason, before))
-                borrowed = (
-                    self.at(node),
-                    f"what this makes of {base} is changed, and NumPy may make a part of {base} or a "
-                    "copy",
-                )
+            borrowed = self._borrow(base, node)
             base, place = "", None
         elif base:
             self.contiguous.add(base)
@@ -78,6 +74,18 @@ class Shapes(Operators, Subscripts):
             borrowed=borrowed,
         )
 
+    def _borrow(self, base: str, node: ast.AST) -> tuple[Location, str] | None:
+        """The array must not change any more, unless it has no name; and why its part must not."""
+        if not self.is_named(base):
+            return None
+        before = frozenset() if self.turns else frozenset(self.labels)
+        reason = f"a part in another shape is read from {base}, which the function changes"
+        self.unchanged.setdefault(base, (self.at(node), reason, before))
+        return (
+            self.at(node),
+            f"what this makes of {base} is changed, and NumPy may make a part of {base} or a copy",
+        )
+
     def _is_permuted(self, array: ArrayValue, shape: Indices) -> bool:
         """Whether the new shape joins neighbouring axes that stand in another order in memory: then
         NumPy must copy."""
@@ -90,6 +98,8 @@ class Shapes(Operators, Subscripts):
             for each in (old, new, axes):
                 each.pop(0)
         joined = [axis for axis, extent in zip(axes, old, strict=False) if constant_of(extent) != 1]
+        if not all(self._is_several(array.shape[axis]) for axis in joined):
+            return False  # a view, where one of them is 1
         if sum(constant_of(extent) != 1 for extent in new) != 1 or array.place is None:
             return False
         probe = tuple(Variable(f"axis {axis}", INT64) for axis in range(len(array.shape)))
@@ -99,6 +109,17 @@ class Shapes(Operators, Subscripts):
             for axis in joined
         ]
         return -1 not in stands and stands != list(range(stands[0], stands[0] + len(stands)))
+
+    def _is_several(self, extent: Expression) -> bool:
+        """Whether an extent is not 1: a number, or that of an argument, of which those of 1 are known."""
+        number = constant_of(extent)
+        if number is not None:
+            return number != 1
+        form = linear(extent)
+        return form.constant == 0 and [
+            isinstance(term, Variable) and term.name in self.sizes
+            for _, term in form.terms.values()
+        ] == [True]
 
     def is_named(self, base: str) -> bool:
         """Whether a variable means this array, or a part of it."""

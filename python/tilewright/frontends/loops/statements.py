@@ -456,6 +456,12 @@ class Statements(Masks, LoopStatements):
                 left = self.indexed(array_value, target)
             self.store_elements(left, value, node)
         else:
+            if isinstance(value, ArrayValue) and (self.turns or self.branches):
+                self.refuse(
+                    node,
+                    "a number becomes an array in a loop or branch",
+                    "begin with an array, np.zeros(...)",
+                )
             self.store(target, value, node)
 
     # ---- elements ----

@@ -326,6 +326,8 @@ class Subscripts(DataSlices):
             return
         for each in index.operands:
             self._settle_quotients(each, node)
+        if index.name in ("//", "%") and constant_of(index.operands[1]) == 0:
+            self.refuse(node, "a division by zero")
         if index.name == "//" and constant_of(index.operands[1]) is None and is_pure(index):
             by = index.operands[1]
             if self.of_parameters(by):

@@ -140,7 +140,7 @@ class Translation(Library):
             self.results: tuple[Result, ...] | None = None
             self.form: Form = None
             self.added: list[str] = []
-            self.turned: set[str] = set()  # arguments in Fortran's order
+            self.sizes = frozenset(signature.extents)
             self.turns_results = signature.is_turned
             try:
                 with self.collected() as body:

@@ -9,7 +9,7 @@ modules, types, functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from .kinds import INT, Kind
 
 __all__ = [
     "ArrayValue",
+    "Begun",
     "Chosen",
     "Listed",
     "Method",
@@ -67,6 +68,7 @@ class ArrayValue:
         gathered: arrays of subscripts chose its elements: values, but for what is assigned to.
         reshaped: it is all of `base`, in its order, in another shape.
         backwards: it is all of `base`, with the axes reversed.
+        listed: it is a list of Python's.
         borrowed: NumPy's would be a view or a copy, so that nobody may change one with that memory:
             the place in the program, and the reason.
     """
@@ -83,6 +85,7 @@ class ArrayValue:
     gathered: bool = False
     reshaped: bool = False
     backwards: bool = False
+    listed: bool = False
     borrowed: tuple[Location, str] | None = None
 
     @property
@@ -106,22 +109,34 @@ class Chosen:
 
 
 @dataclass(frozen=True)
+class Begun:
+    """The arrays and statements that there are where a list begins."""
+
+    arrays: frozenset[str]
+    labels: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Listed:
     """A list as an array.
 
     Attributes:
         key: under which the type and the shape of its values are remembered from round to round.
         there: which of them are there, if not all are.
+        begun: what there was before it, of a list that is kept.
     """
 
     key: tuple[object, ...]
     memory: ArrayValue
     there: ArrayValue | None
+    begun: Begun | None = None
 
     @property
     def value(self) -> Value:
         """All of it."""
-        return self.memory if self.there is None else Chosen(self.memory, self.there)
+        if self.there is None:
+            return replace(self.memory, listed=True)
+        return Chosen(self.memory, self.there)
 
 
 @dataclass(frozen=True)

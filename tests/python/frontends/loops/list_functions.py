@@ -140,3 +140,28 @@ def grouped_heads(q, k, g):
     for h in range(len(q)):
         out[h] = (q[h] @ k[h // g].T) @ k[h // (len(q) // len(k))]
     return out
+
+
+@case(lambda r: (r.random((4, 3)) - 0.5, r.integers(-9, 9, 5)), tolerant=True)
+def lists_and_copies(A, k):
+    some = sum([A[i] for i in range(4) if A[i, 0] > -1])
+    within = 0.0
+    for t in range(2):
+        r = []
+        for i in range(4):
+            r.append(A[i, 0] * t)
+        within += sum(r)
+    alone = np.block([[A]])
+    alone[0, 0] = 9
+    same = np.asarray(A)
+    same[1] = 3
+    norms = np.linalg.norm(k, 1), np.linalg.norm(k, np.inf)
+    return some, within, alone, np.nan_to_num(k), *norms
+
+
+@case(lambda r: (r.random((2, 3)),))
+def views_of_one_row(A):
+    x = A + 0
+    b = x[1:].T.reshape(-1)
+    b[0] = 9
+    return x, b

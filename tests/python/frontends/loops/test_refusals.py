@@ -250,3 +250,60 @@ def test_a_part_in_another_shape_is_a_view_or_a_copy() -> None:
 def test_python_does_not_compare_rows(name: str) -> None:
     with pytest.raises(tw.TranslationError, match=f"use np.{name}"):
         tw.jit(made(f"return {name}(A)"))(np.zeros((2, 3)), 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "for k in range(3):\n    for i in range(n):\n        r.append(A[i, 0])",
+            "a list that grows",
+        ),
+        ("if n > 2:\n    for i in range(n):\n        r.append(A[i, 0])", "a list that grows"),
+        (
+            "for i in range(n):\n    r.append(A[i])\nA[0] = 5",
+            "A, which stands in a list, is changed",
+        ),
+        ("for i in range(n):\n    r.append(A[i])\nr[0][0] = 5", "a part of a list is changed"),
+        (
+            "x = np.zeros(3)\nfor i in range(n):\n    x[:] = A[i]\n    r.append(x)",
+            "x, which stands in a list, is changed",
+        ),
+        (
+            "for i in range(n):\n    x = A[i] * 2\n    r.append(x)\n    x[0] = 7",
+            "x, which stands in a list, is changed",
+        ),
+        ("for i in range(n):\n    r.append(A[i, 0])\nr = r * 2", "an operator of lists"),
+    ],
+)
+def test_lists_that_are_not_those_of_python(body: str, message: str) -> None:
+    """Python's lists have the arrays themselves, and grow in every turn of the loops around."""
+    with pytest.raises(tw.TranslationError, match=message):
+        tw.jit(made(f"r = []\n{body}\nreturn np.array(r)"))(np.ones((4, 3)), 3)
+
+
+@pytest.mark.parametrize(
+    "text", ["b = A.copy()", "b = np.zeros(A.shape)", "b = np.concatenate((A, A))"]
+)
+def test_what_numpy_orders_another_way_is_no_view_to_be_changed(text: str) -> None:
+    """Arrays on the way lie as the arguments do, in Fortran's order here; NumPy's do or do not."""
+    changes = tw.jit(made(f"{text}\nc = b.reshape(-1)\nc[0] = n\nreturn b"))
+    with pytest.raises(tw.TranslationError, match="NumPy may make a part of .* or a copy"):
+        changes(np.ones((3, 4)).T, 5)
+    reads = tw.jit(made(f"{text}\nreturn b.reshape(-1) * 2"))
+    given = np.arange(12.0).reshape(3, 4).T
+    np.testing.assert_array_equal(reads(given, 5), reads.py_func(given, 5))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("s = 0.0\nfor i in range(n):\n    s += A * i\nreturn s", "a number becomes an array"),
+        ("s = 0.0\nif A[0, 0] > 0:\n    s += A\nreturn s", "a number becomes an array"),
+        ("return A.ravel(order='F')", "ravel"),
+        ("return A[n // (n - 3), 0]", "zero"),
+    ],
+)
+def test_what_would_mean_something_else(body: str, message: str) -> None:
+    with pytest.raises(tw.TranslationError, match=message):
+        tw.jit(made(body))(np.ones((4, 3)), 3)

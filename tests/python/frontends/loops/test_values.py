@@ -110,6 +110,10 @@ def test_arrays_in_fortrans_order(name: str) -> None:
     turned = in_fortrans_order(arguments)
     if all(one is other for one, other in zip(arguments, turned, strict=True)):
         return
+    if name == "other_shapes":  # whose arrays change after they are looked at in another shape
+        with pytest.raises(tw.TranslationError, match="a part in another shape"):
+            by_kernel(function, turned)
+        return
     want = by_python(function.py_func, turned)
     for _ in range(2):  # the second call is made without Python
         assert same(want, by_kernel(function, turned), name in cases.TOLERANT)

@@ -288,7 +288,7 @@ def test_lists_that_are_not_those_of_python(body: str, message: str) -> None:
 def test_what_numpy_orders_another_way_is_no_view_to_be_changed(text: str) -> None:
     """Arrays on the way lie as the arguments do, in Fortran's order here; NumPy's do or do not."""
     changes = tw.jit(made(f"{text}\nc = b.reshape(-1)\nc[0] = n\nreturn b"))
-    with pytest.raises(tw.TranslationError, match="NumPy may make a part of .* or a copy"):
+    with pytest.raises(tw.TranslationError, match=r"NumPy may make a part of .* or a copy"):
         changes(np.ones((3, 4)).T, 5)
     reads = tw.jit(made(f"{text}\nreturn b.reshape(-1) * 2"))
     given = np.arange(12.0).reshape(3, 4).T

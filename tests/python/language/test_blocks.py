@@ -454,3 +454,28 @@ def test_parts_in_one_element_of_storage():
         r.after(calls.call, i)
         doubled.store_in(tw.Buffer("one", []), [])
     assert f(np.arange(4.0)).tolist() == [[1, 1, 1], [3, 3, 3], [5, 5, 5], [7, 7, 7]]
+
+
+def test_a_condition_on_parameters():
+    """A part of two rows is there if the array has so many."""
+    n, m = tw.params("n m")
+    r, c = tw.iters("r c")
+    x = tw.input("x", [n, m], tw.float64)
+    top = tw.computation("[n, m] -> { top[r, c] : 0 <= r < 2 <= n and 0 <= c < m }", 2 * x[r, c])
+
+    def added(part, total):
+        total[...] = part.sum(axis=0)
+
+    with pytest.raises(tw.DomainError, match="it does not if n >= 2"):
+        tw.block("whole", added, {}, reads=[top.part[0:2, 0:m]], writes={"W": ([m], tw.float64)})
+    (total,) = tw.block(
+        "add",
+        added,
+        {},
+        reads=[top.part[0:2, 0:m]],
+        writes={"total": ([m], tw.float64)},
+        where=n >= 2,
+    )
+    f = tw.function("f", outputs=[tw.computation("y", {c: m}, total[c] + 1, where=n >= 2)])
+    given = np.arange(12.0).reshape(4, 3)
+    np.testing.assert_array_equal(f(given), 2 * given[:2].sum(axis=0) + 1)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..tree import Expression, Literal, Operation, Read, Reduce, Select, Variable
-from .indices import add, constant_of, is_pure, literal
+from .indices import add, constant_of, is_pure, literal, subtract
 from .kinds import BOOL, INT, INT64, STRONG_BOOL, Kind, loop_types
 from .statements import Statements
 from .values import (
@@ -290,6 +290,9 @@ class Reductions(Statements):
             self.refuse(node, "@ of truth values", "convert with .astype(int)")
         inner = b.shape[-2:][0]
         self.claim_equal(a.shape[-1], inner, node, "the inner extents of a product")
+        is_turned = (a.backwards and b.whole) or (a.whole and b.backwards)
+        if len(a.shape) == 2 and a.base and a.base == b.base and is_turned:
+            return self._symmetric_product(a, b, dtype, node)
         stacks: list[ArrayValue] = [
             replace(each, shape=each.shape[:-2], room=each.room[:-2]) for each in (a, b)
         ]
@@ -317,6 +320,32 @@ class Reductions(Statements):
         if outer:
             return replace(memory, fresh=True)
         return Scalar(memory.element(()), Kind(dtype))
+
+    def _symmetric_product(
+        self, a: ArrayValue, b: ArrayValue, dtype: np.dtype, node: ast.AST
+    ) -> ArrayValue:
+        """A matrix by its own transpose: one triangle of it, the same terms in the same order as the other."""
+        extent, room = a.shape[0], a.room[0]
+        name = self.new_array("product", dtype, (room, room), node)
+        memory = self.view(name, dtype, (extent, extent), (room, room), node)
+        place = memory.place
+        assert place is not None
+        with self.loops([extent], node) as (i,), self.loops([add(i, literal(1))], node) as (j,):
+
+            def term(indices: tuple[Expression, ...]) -> Expression:
+                left = converted(a.element((i, *indices)), dtype, a.dtype)
+                right = converted(b.element((*indices, j)), dtype, b.dtype)
+                return Operation("*", (left, right), dtype, self.at(node))
+
+            first = number_of(0, dtype)
+            self.accumulated(place((i, j)), "+", first, [a.shape[1]], term, node)
+
+        with self.loops([extent], node) as (i,):
+            rest = subtract(subtract(extent, literal(1)), i)
+            with self.loops([rest], node) as (behind,):
+                j = add(add(i, literal(1)), behind)
+                self.assign(place((i, j)), place((j, i)), node)
+        return replace(memory, fresh=True)
 
     def where(self, condition: Value, if_true: Value, if_false: Value, node: ast.AST) -> Value:
         """np.where(condition, a, b), element by element."""

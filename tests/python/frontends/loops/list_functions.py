@@ -165,3 +165,23 @@ def views_of_one_row(A):
     b = x[1:].T.reshape(-1)
     b[0] = 9
     return x, b
+
+
+@case(
+    lambda r: (
+        r.random((7, 5)),
+        r.integers(-9, 9, (4, 6)),
+        r.random((3, 5)) + 1j * r.random((3, 5)),
+    ),
+    tolerant=True,
+)
+def products_with_their_transposes(A, K, Z):
+    x = A - A.mean(axis=0)
+    covariance = x.T @ x / (A.shape[0] - 1)
+    changing = np.zeros((7, 7))
+    for t in range(3):
+        A[t] += t
+        changing += A @ A.T
+    own = A.T @ A
+    own[0, 1] = 9
+    return covariance, changing, own, K @ K.T, K.T @ K, Z.T @ Z, np.dot(A[:2], A[:2].T), A[0] @ A[0]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import tilewright as tw
@@ -411,6 +412,8 @@ class _Maker(Placing):
             counts = is_counted(what.subscripts[axis])
             note_element(one.location.line, what.location, subscript, counts)
             values[name] = subscript._handle
+        if self.is_of_one_place(what, computed.elements):
+            return self.checked_read(one, what, translate)
         found = self.sources(what.array, computed.reference, one.name, values)
         if self.asks_range:  # an array of no elements has none to read, whatever data say
             array = self.arrays[what.array]
@@ -418,6 +421,24 @@ class _Maker(Placing):
             for axis in computed.elements:
                 found = tw.select(extents[axis] > 0, found, _zero(array))
         return found
+
+    def is_of_one_place(self, what: tree.Read, axes: Iterable[int]) -> bool:
+        """Whether data decide about a subscript for which 0 alone is right, in an array that is as it was: its
+        sources would be read there whatever the data are."""
+        extents = self.arrays[what.array].shape
+        of_one = any(
+            isinstance(extent, tree.Literal) and extent.value == 1
+            for extent in (extents[axis] for axis in axes)
+        )
+        written = (statement.target.array for statement in self.scanned.statements)
+        return of_one and what.array in self.inputs and what.array not in written
+
+    def checked_read(
+        self, one: ScannedStatement, what: tree.Read, translate: Translator
+    ) -> tw.Expression:
+        """A read of an array as it was at these very subscripts, which the kernel checks."""
+        subscripts = [tw.cast(translate(subscript), tw.int64) for subscript in what.subscripts]
+        return self.inputs[what.array][tuple(subscripts)]
 
     def found(
         self, one: ScannedStatement, array: str, subscripts: tuple[Affine, ...]

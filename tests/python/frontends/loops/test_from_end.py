@@ -237,3 +237,18 @@ def test_what_stands_at_a_place(tmp_path: Any, line: str, column: int, text: str
     file.write_text(line + "\n", encoding="utf-8")
     assert text_at(str(file), 1, column) == text
     assert text_at(str(file), 2, 1) is None
+
+
+@pytest.mark.parametrize("extent", [1, 2])
+def test_an_axis_of_one_element_has_no_other_subscripts(extent: int) -> None:
+    """Where 0 alone is right, nothing is read at what data say: it is asked all the same."""
+
+    @tw.jit
+    def read(a: Any, k: Any) -> Any:
+        return a[k, 0] + a[k][:, 1]
+
+    given = np.arange(3.0 * extent).reshape(extent, 3)
+    inside = np.array([0, -1, 0])
+    np.testing.assert_array_equal(read(given, inside), read.py_func(given, inside))
+    with pytest.raises(IndexError, match=f"out of bounds for axis 0 of a with size {extent}"):
+        read(given, np.array([0, 5]))

@@ -109,6 +109,11 @@ def part(runner: Any, command: Command, model: Model, attempted: list[Command]) 
     """The model after one command of a transaction, if it makes sense."""
     runner.count("commands")
     after: Model | None = None
+    if command[1] == "independent" and any(
+        model.storage.get(name) != runner.model.storage.get(name)
+        for name in (command[0], *command[2][1:])
+    ):
+        return model  # not given: the model has no promises of places, which nothing but a promise makes legal
     try:
         after = model.after(command, whole=False)
     except Refused:

@@ -73,7 +73,8 @@ class LoopCommands(MappingState):
         if {outer.tag, inner.tag} not in ({""}, {"parallel"}):
             raise Refused("tags that the joined loop would not have")
         driven = self.driven(c)[position : position + 2]
-        if driven[0] != driven[1] and 1 in (outer.extent, inner.extent):
+        is_one = [one.extent == 1 or one.value.own_range(1) is not None for one in (outer, inner)]
+        if driven[0] != driven[1] and any(is_one):
             raise NotModelled(
                 "a loop of one iteration, which belongs to either side of a reduction"
             )

@@ -73,8 +73,7 @@ py::object type_of(const py::handle &value) {
 }
 
 /// ("array", contiguous, extents, turned or None), ("integer", low, high), ("number", single, low,
-/// high) or
-/// ("constant",).
+/// high) or ("constant",).
 KnownArgument to_argument(const py::tuple &said, const py::handle &value) {
   KnownArgument known;
   const auto kind = said[0].cast<std::string>();

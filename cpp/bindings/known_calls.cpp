@@ -277,12 +277,16 @@ py::object run(PyObject *self, KnownCall &call, const Values &values,
     return {};
   }
   TurnedArrays arrays;
-  Values turned = values;
+  Values reversed;
   for (size_t i = 0; i < values.size(); ++i) {
     if (call.arguments[i].order == KnownArgument::Order::Turned) {
-      turned[i] = arrays.of(values[i]);
+      if (reversed.empty()) {
+        reversed = values;
+      }
+      reversed[i] = arrays.of(values[i]);
     }
   }
+  const Values &turned = reversed.empty() ? values : reversed;
   Values inputs;
   for (const int argument : call.inputs) {
     inputs.push_back(argument < 0 ? nullptr : turned[static_cast<size_t>(argument)]);

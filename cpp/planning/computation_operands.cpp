@@ -184,10 +184,11 @@ std::optional<Shape::Packable> Shape::rows_apart(size_t row, size_t column, size
         read.step(column) != Step::None || read.step(term) == Step::None) {
       continue;
     }
-    const auto same = std::count_if(operands_.begin(), operands_.end(), [&](const Operand &other) {
-      return other.access.array == read.array && !other.is_value;
-    });
-    if (found || same + (operand.is_value ? 1 : 0) > 1 || read.has_border() || read.conditional) {
+    const bool is_read_elsewhere =
+        std::any_of(operands_.begin(), operands_.end(), [&](const Operand &other) {
+          return &other != &operand && other.access.array == read.array && !other.is_value;
+        });
+    if (found || is_read_elsewhere || read.has_border() || read.conditional) {
       return std::nullopt;
     }
     found = packable_of(operand, extents_.size(), row);

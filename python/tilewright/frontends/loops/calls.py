@@ -33,6 +33,7 @@ from .values import (
     Zipped,
     broadcast_indices,
     converted,
+    copied,
     integer,
 )
 from .varying import VARYING, Varying
@@ -85,7 +86,7 @@ class Calls(Comprehensions, Varying):
             return found
         if target is np.nan_to_num and isinstance(values[0], ArrayValue):
             if values[0].dtype.kind in "biu":  # all of them are numbers
-                return self.copied(values[0])
+                return copied(values[0])
         if written is not None:
             return self.call_function(_loop_function(written), values, keywords, node)
         if target in OPAQUE:
@@ -202,8 +203,7 @@ class Calls(Comprehensions, Varying):
         if name in ("ravel", "flatten") and not values and not keywords:
             given = array if name == "ravel" else self.materialised(array, "flat", node)
             if name == "flatten" and array.base:
-                copy = ArrayValue(array.shape, array.room, array.dtype, array.element)
-                given = self.materialised(copy, "flat", node)
+                given = self.materialised(copied(array), "flat", node)
             return self.reshaped(given, Scalar(literal(-1), INT), node)
         return None
 
@@ -212,7 +212,7 @@ class Calls(Comprehensions, Varying):
         if values and isinstance(values[0], ArrayValue):
             cast = self.cast(values[0], Kind(dtype or values[0].dtype), node)
             assert isinstance(cast, ArrayValue)
-            return ArrayValue(cast.shape, cast.room, cast.dtype, cast.element)
+            return copied(cast)
         if not values:
             self.refuse(node, "np.array takes a list or an array")
         if isinstance(values[0], Chosen) and dtype in (None, values[0].array.dtype):
@@ -328,8 +328,7 @@ class Calls(Comprehensions, Varying):
         if isinstance(value, ArrayValue) and value.shape:
             return value.shape[0]
         if isinstance(value, RangeValue) and abs(value.step) == 1:
-            ends = (value.stop, value.start) if value.step > 0 else (value.start, value.stop)
-            distance = subtract(*ends)
+            distance = value.distance
             return Operation("maximum", (distance, literal(0)), INT64, self.at(node))
         if isinstance(value, Zipped):
             lengths = [self.length_of(each, node) for each in value.parts[value.endless :]]

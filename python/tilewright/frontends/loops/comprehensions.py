@@ -247,8 +247,7 @@ class Comprehensions(ArrayCalls):
         is_empty = is_empty and _begins_beside(self.frame.source.tree, node, name.id)
         if not is_empty or abs(over.step) != 1 or over.parallel:
             return None
-        ends = (over.stop, over.start) if over.step > 0 else (over.start, over.stop)
-        length = subtract(*ends)
+        length = over.distance
         if not (is_pure(length) and self.of_parameters(length)):
             return None
         self.claim_not_negative(length, call, "the length of a list")

@@ -187,6 +187,9 @@ class Context:
     def expression(self, node: ast.expr) -> Value:
         raise NotImplementedError
 
+    def check_unchanged(self, body: tuple[Statement, ...]) -> None:
+        raise NotImplementedError
+
     def constant(self, value: object, node: ast.AST) -> Value:
         raise NotImplementedError
 
@@ -194,6 +197,9 @@ class Context:
         raise NotImplementedError
 
     def in_memory(self, array: ArrayValue, node: ast.AST) -> ArrayValue:
+        raise NotImplementedError
+
+    def of_parameters(self, expression: Expression) -> bool:
         raise NotImplementedError
 
     def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
@@ -371,6 +377,12 @@ class Context:
         if names:
             raise NeedsNumbers(names)
 
+    def require_numbers_of(self, expression: Expression) -> None:
+        """Starts again with numbers for all parameters in it; unless there are none."""
+        names = frozenset(_names_in(expression)) & self.parameters.keys()
+        if names:
+            raise NeedsNumbers(names)
+
     def note_test(self, condition: Expression) -> frozenset[str]:
         """The parameters that a branch of the program asks about, if it asks about nothing else."""
         names = frozenset(_names_in(condition) if is_pure(condition) else ())
@@ -418,6 +430,23 @@ class Context:
         self.require_numbers_in(a, b)
         condition = Operation("==", (a, b), BOOL.dtype, self.at(node))
         self.emit(Assume(condition, self.at(node), True, f"{what}: the extents differ"), node)
+
+    def claim_same_shape(
+        self,
+        known: tuple[Expression, ...] | None,
+        shape: tuple[Expression, ...],
+        name: str,
+        node: ast.AST,
+    ) -> None:
+        """A variable's shape is the same here as elsewhere: `h = W @ h` says so of that of W."""
+        if (
+            known is None
+            or len(known) != len(shape)
+            or not all(map(self.of_parameters, (*known, *shape)))
+        ):
+            self.refuse(node, f"{name} has another shape elsewhere", "use names of their own")
+        for a, b in zip(known, shape, strict=True):
+            self.claim_equal(a, b, node, f"{name} has another shape elsewhere")
 
     def described(self, value: Value) -> str:
         """A value as errors name it."""

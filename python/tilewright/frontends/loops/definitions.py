@@ -79,6 +79,7 @@ class _Flow:
         self.copies: set[int] = set()  # definitions that give another name's value
         self.reached: set[int] = set()
         self.behind: dict[int, int] = {}  # definitions as they are seen behind the loop around them
+        self.seen: dict[int, int] = {}  # the same the other way round
 
     def define(self, node: ast.AST, name: str, env: Environment) -> Environment:
         if id(node) not in self.number:
@@ -213,12 +214,11 @@ class _Flow:
         """What is defined in a loop, seen behind it: with numbers of its own."""
         found = set(inside & before)
         for number in inside - before:
-            known = [seen for seen, own in self.behind.items() if own == number]
-            if not known:
-                known = [len(self.definitions)]
+            if number not in self.seen:
+                self.seen[number] = len(self.definitions)
+                self.behind[self.seen[number]] = number
                 self.definitions.append(self.definitions[number])
-                self.behind[known[0]] = number
-            found.add(known[0])
+            found.add(self.seen[number])
         return frozenset(found)
 
 
@@ -281,8 +281,8 @@ def find_webs(function: ast.FunctionDef) -> Webs:
     end = flow.block(function.body, env)
     union = _Union(len(flow.definitions))
     kept = {number for reached in flow.reach.values() for number in reached} & flow.behind.keys()
-    for number in kept:
-        union.join([number, flow.behind[number]])
+    for number, own in flow.behind.items():
+        union.join([number, own])
     for reached in flow.reach.values():
         union.join(reached - {UNDEFINED})
     for use, definition in flow.together:

@@ -13,7 +13,7 @@ from ..tree import Expression, Operation, Select
 from .indices import add, constant_of, literal, subtract
 from .kinds import BOOL, INT, INT64, Kind, loop_types
 from .reductions import Reductions
-from .values import ArrayValue, Scalar, Stepped, TupleValue, Value
+from .values import ArrayValue, Scalar, Stepped, TupleValue, Value, copied
 
 __all__ = ["JOINING", "Joins"]
 
@@ -87,16 +87,12 @@ class Joins(Reductions):
         if target is np.stack or (rank == 1 and target in (np.vstack, np.column_stack)):
             number = 1 if target is np.column_stack else number
             order = [*range(1, number + 1), 0, *range(number + 1, rank + 1)]
-            return self.copied(self.transposed(rows, order))
+            return copied(self.transposed(rows, order))
         order = [*range(1, number + 1), 0, *range(number + 1, rank + 1)]
-        moved = self.copied(self.transposed(rows, order))
+        moved = copied(self.transposed(rows, order))
         extents = [*moved.shape[:number], literal(-1), *moved.shape[number + 2 :]]
         shape = TupleValue(tuple(Scalar(extent, INT) for extent in extents))
         return self.reshaped(moved, shape, node)
-
-    def copied(self, array: ArrayValue) -> ArrayValue:
-        """The same elements, in no memory."""
-        return ArrayValue(array.shape, array.room, array.dtype, array.element)
 
     def _side_by_side(
         self, parts: Sequence[ArrayValue], axis: int, dtype: np.dtype, node: ast.AST

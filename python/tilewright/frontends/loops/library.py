@@ -34,6 +34,7 @@ from .values import (
     TupleValue,
     Value,
     converted,
+    copied,
 )
 
 __all__ = ["Library"]
@@ -93,7 +94,8 @@ class Library(Calls):
             if isinstance(each, ast.Starred):
                 self.refuse(each, "a starred argument is not translated", "write the arguments")
             if isinstance(each, ast.ListComp) and isinstance(function, Static):
-                self.consumed.add(id(each))
+                if not hasattr(function.value, "__tilewright_loops__"):  # which may keep it
+                    self.consumed.add(id(each))
             arguments.append(self.expression(each))
         keywords: dict[str, Value] = {}
         for keyword in node.keywords:
@@ -505,13 +507,7 @@ class Library(Calls):
 
     def _copy(self, value: Value, node: ast.AST) -> Value:
         if isinstance(value, ArrayValue):
-            return ArrayValue(
-                value.shape,
-                value.room,
-                value.dtype,
-                value.element,
-                uninitialised=value.uninitialised,
-            )
+            return copied(value)
         return value
 
     def _arange(self, *values: Value, node: ast.AST) -> Value:

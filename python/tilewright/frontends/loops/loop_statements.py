@@ -83,9 +83,9 @@ class LoopStatements(ParallelSums, Rotations):
         body = self.growing_turn(node, iterated, over, iterator)
         if not self.names_are(named):
             self.renaming_loop(node, iterated, over, iterator, label, named, body)
-            self.rotating.pop(rotating, None)
+            self.end_rotation(rotating, node, over, body)
             return
-        self.rotating.pop(rotating, None)
+        self.end_rotation(rotating, node, over, body)
         independent = remarks.independent
         if independent:
             independent = self.arrays_named(independent, node)
@@ -211,8 +211,7 @@ class LoopStatements(ParallelSums, Rotations):
         self, node: ast.For, over: RangeValue, period: int, named: dict[str, ArrayValue]
     ) -> int:
         """What is left of the number of turns: the kernel is for this one, and the call finds out."""
-        ends = (over.stop, over.start) if over.step > 0 else (over.start, over.stop)
-        count = subtract(*ends)
+        count = over.distance
         known = constant_of(count)
         if known is not None:
             return max(known, 0) % period
@@ -226,9 +225,6 @@ class LoopStatements(ParallelSums, Rotations):
         condition = Operation("==", (remainder, literal(rest)), BOOL.dtype, where)
         self.emit(Assume(condition, where, checked=True), node)
         return rest
-
-    def of_parameters(self, expression: Expression) -> bool:
-        raise NotImplementedError
 
     def arrays_named(self, names: tuple[str, ...], node: ast.AST) -> tuple[str, ...]:
         """The arrays that variables of these names are."""

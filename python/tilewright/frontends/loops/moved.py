@@ -215,7 +215,7 @@ class Moved(Joins):
     def _tiled(self, array: ArrayValue, axis: int, count: int, node: ast.AST) -> ArrayValue:
         n = array.shape[axis]
         if count > 16:
-            self.require_numbers_in(Operation("%", (n, n), INT64, self.at(node)))
+            self.require_numbers_of(n)
 
         def element(old: _Element, at: Expression) -> Expression:
             number = constant_of(n)
@@ -234,7 +234,7 @@ class Moved(Joins):
         index = self.as_index(value, node, what)
         number = constant_of(index)
         if number is None:
-            self.require_numbers_in(Operation("%", (index, index), INT64, self.at(node)))
+            self.require_numbers_of(index)
             self.refuse(node, f"{what} must be an integer of sizes, known before the function runs")
         return number
 

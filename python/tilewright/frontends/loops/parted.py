@@ -10,10 +10,10 @@ import numpy as np
 
 from ..tree import Expression, Operation
 from .indices import add, constant_of, literal, multiply, subtract
-from .kinds import INT64
+from .kinds import INT, INT64
 from .moved import Moved
 from .subscripts import Axis, view_of
-from .values import ArrayValue, TupleValue, Value, integer
+from .values import ArrayValue, Scalar, TupleValue, Value, copied, integer
 
 __all__ = ["PARTING", "Parted"]
 
@@ -46,10 +46,10 @@ class Parted(Moved):
         count = self.number_in(sections, f"the number of parts of {name}", node)
         if count < 1:
             self.refuse(node, f"{name} makes at least one part")
-        if (
-            target is np.array_split
-        ):  # the first parts are longer by one where it does not come out even
-            known = self.number_in_extent(extent, node)
+        if target is np.array_split:  # its first parts are longer by one if they are not equal
+            known = self.number_in(
+                Scalar(extent, INT), f"the extent of what {name} takes apart", node
+            )
             ends = [(known // count) * n + min(n, known % count) for n in range(count + 1)]
             places: list[Expression] = [literal(end) for end in ends]
         else:
@@ -66,14 +66,6 @@ class Parted(Moved):
                 self._part(array, along, first, last) for first, last in itertools.pairwise(places)
             )
         )
-
-    def number_in_extent(self, extent: Expression, node: ast.AST) -> int:
-        """An extent that is a number in this kernel."""
-        number = constant_of(extent)
-        if number is None:
-            self.require_numbers_in(Operation("%", (extent, extent), INT64, self.at(node)))
-            self.refuse(node, "the extent of what is taken apart must depend on arguments only")
-        return number
 
     def _between(
         self, array: ArrayValue, along: int, sections: TupleValue, name: str, node: ast.AST
@@ -128,7 +120,7 @@ class Parted(Moved):
             for row in rows
         ]
         if len(made) == 1:
-            return self.copied(made[0]) if isinstance(made[0], ArrayValue) else made[0]
+            return copied(made[0]) if isinstance(made[0], ArrayValue) else made[0]
         if any(isinstance(row, ArrayValue) and len(row.shape) == 1 for row in made):
             return self.joined(np.vstack, [TupleValue(tuple(made))], None, node)
         return self.joined(np.concatenate, [TupleValue(tuple(made))], integer(-2), node)

@@ -22,9 +22,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from ..tree import Expression
+from ..tree import Statement
+from .indices import constant_of
 from .memory_orders import MemoryOrders
-from .values import ArrayValue, Turning, Value
+from .values import ArrayValue, RangeValue, Turning, Value
 
 __all__ = ["Rotations"]
 
@@ -46,16 +47,36 @@ class Rotations(MemoryOrders):
         if found is None:
             return ""
         memories: list[ArrayValue] = []
+        copied: set[str] = set()
         for web in found.moving:
             array = self.frame.bindings[web]
             assert isinstance(array, ArrayValue)
+            if array.base not in self.unchanged:
+                # By another name, what is copied here would change without the copy.
+                reason = f"{array.base} takes turns with other arrays in a loop, and is changed"
+                self.unchanged[array.base] = self.at(node), reason, frozenset(self.labels)
+                copied.add(array.base)
             memories.append(self.in_memory(array, node))
             self.frame.bindings[web] = memories[-1]
         like = memories[-1]
         name = self.new_array(found.new, like.dtype, like.room, node)
         memories.append(self.view(name, like.dtype, like.shape, like.room, node))
-        self.rotating[found.new] = Turning(found.moving, tuple(memories))
+        self.rotating[found.new] = Turning(found.moving, tuple(memories), frozenset(copied))
         return found.new
+
+    def end_rotation(
+        self, new: str, node: ast.For, over: RangeValue, body: tuple[Statement, ...]
+    ) -> None:
+        """Ends what `begin_rotation` began. After enough turns no name means what was copied any more."""
+        turning = self.rotating.pop(new, None)
+        if turning is None:
+            return
+        distance = constant_of(over.distance) or 0
+        ends_early = any(isinstance(each, ast.Break | ast.Return) for each in ast.walk(node))
+        if distance >= len(turning.moving) * abs(over.step) and not ends_early:
+            self.check_unchanged(body)
+            for base in turning.copied:
+                del self.unchanged[base]
 
     def bind_rotating(self, web: str, value: Value, target: ast.Name, node: ast.stmt) -> bool:
         """The new array of a turn: into the memory that has no name now."""
@@ -128,15 +149,6 @@ class Rotations(MemoryOrders):
             return None
         return _Rotation(moving, web)
 
-    def claim_same_shape(
-        self,
-        known: tuple[Expression, ...] | None,
-        shape: tuple[Expression, ...],
-        name: str,
-        node: ast.AST,
-    ) -> None:
-        raise NotImplementedError
-
     def store_elements(self, target: ArrayValue, value: Value, node: ast.AST) -> None:
         raise NotImplementedError
 
@@ -157,25 +169,63 @@ def _renames(move: ast.Assign) -> list[tuple[ast.Name, ast.Name]]:
     return []
 
 
+_VIEWS = frozenset(
+    "asarray atleast_1d broadcast_to diagonal expand_dims flip fliplr flipud moveaxis ravel real imag "
+    "reshape rot90 split array_split hsplit vsplit dsplit squeeze swapaxes transpose view".split()
+)
+"""What may give a part of an array that it is given, of NumPy's functions and methods."""
+
+
+def _base(node: ast.AST) -> str:
+    """The name of the array of which this is all or a part."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _shares(value: ast.expr, names: set[str]) -> bool:
+    """Whether a value may be one of these arrays, or a part of one."""
+    match value:
+        case ast.Tuple() | ast.List():
+            return any(_shares(each, names) for each in value.elts)
+        case ast.IfExp():
+            return _shares(value.body, names) or _shares(value.orelse, names)
+        case ast.Call(func=ast.Attribute(attr=attr)) if attr not in _VIEWS:
+            return False
+        case ast.Call():
+            return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(value))
+    return _base(value) in names
+
+
 def _changes(body: list[ast.stmt], names: set[str]) -> bool:
-    """Whether elements of these arrays are assigned, or they are lent to a call that may do so."""
-
-    def base(node: ast.AST) -> str:
-        while isinstance(node, ast.Subscript | ast.Attribute):
-            node = node.value
-        return node.id if isinstance(node, ast.Name) else ""
-
-    for statement in body:
-        for node in ast.walk(statement):
-            match node:
-                case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-                    if base(node) in names:
-                        return True
-                case ast.Name(ctx=ast.Store()):
-                    if node.id in names:
-                        return True
-                case ast.Expr(ast.Call() as call):  # for what it changes
-                    given = [base(each) for each in (call.func, *call.args)]
-                    if names.intersection(given):
-                        return True
+    """Whether elements of these arrays are assigned, by whatever name, or they are lent to a call that may
+    do so."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    shared = set(names)
+    for _ in nodes:  # until no name more is one of a part
+        more = {
+            name.id
+            for node in nodes
+            if isinstance(node, ast.Assign) and _shares(node.value, shared)
+            for target in node.targets
+            for name in ast.walk(target)
+            if isinstance(name, ast.Name)
+        }
+        if more <= shared:
+            break
+        shared |= more
+    for node in nodes:
+        match node:
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                if _base(node) in shared:
+                    return True
+            case ast.AugAssign():
+                if _base(node.target) in shared:
+                    return True
+            case ast.Name(ctx=ast.Store()):
+                if node.id in names:
+                    return True
+            case ast.Expr(ast.Call() as call):  # for what it changes
+                if shared.intersection(_base(each) for each in (call.func, *call.args)):
+                    return True
     return False

@@ -370,23 +370,6 @@ class Statements(Masks, LoopStatements):
             memory = self.view(place.name, kind.dtype, value.shape, value.room, node)
             self.store_elements(memory, value, node)
 
-    def claim_same_shape(
-        self,
-        known: tuple[Expression, ...] | None,
-        shape: tuple[Expression, ...],
-        name: str,
-        node: ast.AST,
-    ) -> None:
-        """A variable's shape is the same here as elsewhere: `h = W @ h` says so of that of W."""
-        if (
-            known is None
-            or len(known) != len(shape)
-            or not all(map(self.of_parameters, (*known, *shape)))
-        ):
-            self.refuse(node, f"{name} has another shape elsewhere", "use names of their own")
-        for a, b in zip(known, shape, strict=True):
-            self.claim_equal(a, b, node, f"{name} has another shape elsewhere")
-
     def require_fixed(self, value: ArrayValue, node: ast.AST) -> None:
         """A name for a view is right if neither its place nor its array is given anew."""
         assert value.place is not None

@@ -123,9 +123,6 @@ class Subscripts(DataSlices):
         several = (literal(len(axes)), *shape)
         return ArrayValue(several, several, INT64, element)
 
-    def of_parameters(self, expression: Expression) -> bool:
-        raise NotImplementedError
-
     def of_record(self, record: Record, node: ast.Subscript) -> Value:
         raise NotImplementedError
 
@@ -331,7 +328,7 @@ class Subscripts(DataSlices):
         if index.name == "//" and constant_of(index.operands[1]) is None and is_pure(index):
             by = index.operands[1]
             if self.of_parameters(by):
-                self.require_numbers_in(Operation("%", (by, by), INT64, self.at(node)))
+                self.require_numbers_of(by)
 
     def _slice(self, item: ast.Slice, extent: Expression) -> tuple[Expression, Expression, int]:
         """The first index, how many, and the step."""

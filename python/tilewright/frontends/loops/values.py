@@ -15,7 +15,7 @@ import numpy as np
 
 from ..tree import Convert, Expression, Literal, Location, Read, Select
 from .groups import Group
-from .indices import constant_of, literal, same
+from .indices import constant_of, literal, same, subtract
 from .kinds import INT, Kind
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "as_bool_literal",
     "broadcast_indices",
     "converted",
+    "copied",
     "integer",
     "mask_of_positions",
     "same_shape",
@@ -141,10 +142,12 @@ class Listed:
 
 @dataclass(frozen=True)
 class Turning:
-    """Arrays that take turns under the names (webs) that move on in a loop (see `rotations`)."""
+    """Arrays that take turns under the names (webs) that move on in a loop (see `rotations`), and the bases
+    of what is copied before, which nothing may change while one of the names may mean it."""
 
     moving: tuple[str, ...]
     memories: tuple[ArrayValue, ...]
+    copied: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -190,6 +193,12 @@ class RangeValue:
     stop: Expression
     step: int
     parallel: bool
+
+    @property
+    def distance(self) -> Expression:
+        """From the start to the stop: so many turns, with a step of 1 or -1, if it is not negative."""
+        ends = (self.stop, self.start) if self.step > 0 else (self.start, self.stop)
+        return subtract(*ends)
 
 
 @dataclass(frozen=True)
@@ -308,6 +317,13 @@ def mask_of_positions(value: Value) -> ArrayValue | None:
 def _same_memory(a: ArrayValue, b: ArrayValue) -> bool:
     both = (a.whole and b.whole) or (a.backwards and b.backwards)
     return a is b or (both and bool(a.base) and a.base == b.base)
+
+
+def copied(array: ArrayValue) -> ArrayValue:
+    """The same elements, in no memory: who keeps them makes a copy."""
+    return ArrayValue(
+        array.shape, array.room, array.dtype, array.element, uninitialised=array.uninitialised
+    )
 
 
 def same_shape(a: Sequence[Expression], b: Sequence[Expression]) -> bool:

@@ -128,6 +128,17 @@ def last_numbers(x):
     return twice, x[twice]
 
 
+@case(lambda r: (r.random(7),))
+def last_numbers_of_nested_loops(x):
+    for i in range(3):
+        for j in range(4):
+            product = i * j
+            for part in range(2):
+                inner = i + part
+    x[inner] = 9
+    return product, x[product]
+
+
 @case(lambda r: (r.random((3, 3)) + 3 * np.eye(3),), tolerant=True)
 def parts_for_blocks(A):
     corner = np.linalg.inv(A[:2, :2])

@@ -217,9 +217,39 @@ def changed_behind(T, u):
     return u
 
 
+def changed_under_another_name(T, u):
+    other = u
+    for _ in range(T):
+        other[0] = 7
+        w = u + 1
+        u = w
+    return u
+
+
+def named_and_changed_in_the_loop(T, u):
+    for _ in range(T):
+        other = u
+        other[0] = 3
+        w = u + 1
+        u = w
+    return u
+
+
+def changed_through_a_view(T, u):
+    for _ in range(T):
+        tail = u[1:]
+        tail[0] = 3
+        w = u + 1
+        u = w
+    return u
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
+        (changed_under_another_name, "takes turns with other arrays in a loop, and is changed"),
+        (named_and_changed_in_the_loop, "names different arrays at different times"),
+        (changed_through_a_view, "names different arrays at different times"),
         (
             other_type,
             "w holds int64, and the array that it replaces in the next turn holds float64",
@@ -230,3 +260,20 @@ def changed_behind(T, u):
 def test_what_cannot_take_turns(function: Any, message: str) -> None:
     with pytest.raises(tw.TranslationError, match=message):
         tw.jit(function)(3, np.zeros(5))
+
+
+def changes_another_array(T, u, x):
+    for _ in range(T):
+        x[0] = 7
+        w = u + 1
+        u = w
+    return u
+
+
+def test_an_array_given_twice_takes_no_turns_if_it_is_changed() -> None:
+    jitted = tw.jit(changes_another_array)
+    given, other = np.arange(5.0), np.arange(5.0)
+    assert np.array_equal(jitted(3, given, other), np.arange(5.0) + 3)
+    assert other[0] == 7
+    with pytest.raises(tw.TranslationError, match="takes turns with other arrays in a loop"):
+        jitted(3, given, given)

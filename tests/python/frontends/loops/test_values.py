@@ -103,13 +103,15 @@ def in_fortrans_order(arguments: tuple[object, ...]) -> tuple[object, ...]:
     )
 
 
-@pytest.mark.parametrize("name", cases.CASES)
+def has_matrices(name: str) -> bool:
+    arguments = cases.CASES[name][1](np.random.default_rng(1))
+    return any(isinstance(each, np.ndarray) and each.ndim > 1 for each in arguments)
+
+
+@pytest.mark.parametrize("name", filter(has_matrices, cases.CASES))
 def test_arrays_in_fortrans_order(name: str) -> None:
     function, make = cases.CASES[name]
-    arguments = make(np.random.default_rng(1))
-    turned = in_fortrans_order(arguments)
-    if all(one is other for one, other in zip(arguments, turned, strict=True)):
-        return
+    turned = in_fortrans_order(make(np.random.default_rng(1)))
     if name == "other_shapes":  # whose arrays change after they are looked at in another shape
         with pytest.raises(tw.TranslationError, match="a part in another shape"):
             by_kernel(function, turned)

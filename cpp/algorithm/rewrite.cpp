@@ -1,6 +1,7 @@
 #include "algorithm/rewrite.h"
 
 #include "algorithm/affine.h"
+#include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/function_copy.h"
 #include "algorithm/reads.h"
@@ -152,6 +153,44 @@ ExprPtr with_other_iterators(const ExprPtr &node, const std::set<std::string> &t
   return with_other_iterators(node, taken, done);
 }
 
+/// The value of a computation in one of its readers: one expression for all reads of one element,
+/// so that what is read at several places is computed once.
+class InlinedValue {
+public:
+  /// `taken`: the reader's iterators.
+  InlinedValue(const Computation &gone, const ExprPtr &value, const std::set<std::string> &taken)
+      : gone_(gone), body_(with_other_iterators(value, taken)) {}
+
+  ExprPtr at(const Expr &read) {
+    std::string key = std::to_string(read.position);
+    for (const ExprPtr &subscript : read.operands) {
+      key += "," + to_string(subscript);
+    }
+    ExprPtr &known = known_[key];
+    known = known ? known : made(read);
+    return known;
+  }
+
+private:
+  ExprPtr made(const Expr &read) const {
+    const ExprPtr own = read.position > 0 ? result_of(body_, read.position - 1) : body_;
+    return substitute(own, [&](const std::string &name) -> ExprPtr {
+      const auto found = std::find(gone_.iterators.begin(), gone_.iterators.end(), name);
+      if (found == gone_.iterators.end()) {
+        return nullptr;
+      }
+      const ExprPtr &subscript =
+          read.operands[static_cast<size_t>(found - gone_.iterators.begin())];
+      const bool is_same = subscript->kind == ExprKind::Iterator && subscript->name == name;
+      return is_same ? nullptr : subscript; // what does not change stays the same node
+    });
+  }
+
+  const Computation &gone_;
+  ExprPtr body_;
+  std::map<std::string, ExprPtr> known_;
+};
+
 /// Whether the expression uses one of the iterators from position `first` on.
 bool mentions(const ExprPtr &value, const std::vector<std::string> &iterators, size_t first) {
   bool found = false;
@@ -202,22 +241,14 @@ inline_computation(const Function &function, const std::string &name, const Sour
   Copies copies;
   std::shared_ptr<Function> result = copy_function(function, copies);
   const ComputationPtr gone = copies.at(original.get());
-  const ExprPtr value = gone->pieces.front().value;
+  // Who reads it stands under the conditions under which it exists.
+  const ExprPtr value = existing_value(gone->pieces.front().value).value;
   std::erase(result->computations, gone);
   for (const ComputationPtr &computation : result->computations) {
     for (Piece &piece : computation->pieces) {
-      const ExprPtr body = with_other_iterators(value, iterators_of(*computation, piece.value));
-      piece.value = rewrite_accesses(piece.value, [&](const ExprPtr &node) -> ExprPtr {
-        if (node->producer != gone) {
-          return node;
-        }
-        const ExprPtr own = node->position > 0 ? result_of(body, node->position - 1) : body;
-        return substitute(own, [&](const std::string &iterator) -> ExprPtr {
-          const auto position = std::find(gone->iterators.begin(), gone->iterators.end(), iterator);
-          return position == gone->iterators.end()
-                     ? nullptr
-                     : node->operands[static_cast<size_t>(position - gone->iterators.begin())];
-        });
+      InlinedValue inlined(*gone, value, iterators_of(*computation, piece.value));
+      piece.value = rewrite_accesses(piece.value, [&](const ExprPtr &node) {
+        return node->producer == gone ? inlined.at(*node) : node;
       });
       require_size(*computation, piece.value, name, where);
     }

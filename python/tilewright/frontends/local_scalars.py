@@ -1,13 +1,19 @@
-"""Local scalars that need no memory: ``a = x[i, j - 1]`` in front of the only statement that reads it.
+"""Local values that need no memory: scalars and elements of small arrays of one iteration's own.
 
-As a statement of its own, it stands between its reader and a vector loop: each lane would need an
-element for it. Computed where it is read, it needs none, and the checker sees that what it reads has not
-been overwritten in between.
+As a statement of its own, ``a = x[i, j - 1]`` in front of what reads it stands between its reader and a
+vector loop: each lane would need an element for it. Computed where it is read, it needs none, and the
+checker sees that what it reads has not been overwritten in between. So is whatever ends up in one
+statement by way of others that are computed there::
+
+    for i: for j: { t = min(p[i], q[j]); q1 = max(p[i], q[j]); s = t + q1; d = q1 - t; A[i, j] = s * d }
+
+becomes one statement, in which each of them is computed once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import tilewright as tw
 
@@ -16,19 +22,20 @@ from .alpha.layer_one import linear_of
 
 __all__ = ["inline_local_scalars"]
 
-#: Operations that a reader gets with a scalar that it reads at several places; each place is one more
-#: for the compiler, which finds that they are the same.
-_MOST_OPERATIONS = 8
-#: What a reader may become.
+#: Operations that are done again where a value ends up in several statements.
+_MOST_OPERATIONS = 2
+#: What a division, or a function such as `exp`, counts for among them.
+_COSTLY = 9
+#: Parts of what a statement may become, shared ones once.
 _MOST_NODES = 1000
-#: Attempts one by one, where not all at once are legal.
-_MOST_ATTEMPTS = 8
+#: Questions whether some of the values can be computed so, where not all of them can.
+_MOST_ATTEMPTS = 16
 
 
 def inline_local_scalars(
     function: tw.Function, commands: Iterable[tuple[str, str, Sequence[object]]]
 ) -> bool:
-    """Computes local scalars in the statement that reads them, where that is legal.
+    """Computes local values in the statements that read them, where that is legal.
 
     Args:
         function: with the program's order as its schedule.
@@ -37,69 +44,167 @@ def inline_local_scalars(
     Returns:
         whether there is a command more.
     """
-    names = _candidates(function, _scalars(commands))
-    if not names:
-        return False
+    names = _Values(function, _own_memory(commands)).candidates()
+    return bool(names) and _inlined(function, names, _MOST_ATTEMPTS) > 0
+
+
+def _inlined(function: tw.Function, names: Sequence[str], attempts: int) -> int:
+    """Computes in place what can be, of these and then of each half of them; how many that are."""
     try:
         with function.transaction():
             for name in names:
                 function[name].inline()
     except tw.ScheduleError:
-        attempts = names[:_MOST_ATTEMPTS] if len(names) > 1 else []
-        return sum(_inlined(function, name) for name in attempts) > 0
-    return True
+        left = attempts // 2
+        if len(names) == 1 or left == 0:
+            return 0
+        half = len(names) // 2
+        return _inlined(function, names[:half], left) + _inlined(function, names[half:], left)
+    return len(names)
 
 
-def _inlined(function: tw.Function, name: str) -> bool:
-    try:
-        function[name].inline()
-    except tw.ScheduleError:
-        return False
-    return True
-
-
-def _scalars(commands: Iterable[tuple[str, str, Sequence[object]]]) -> set[str]:
-    """The computations whose place in memory is one element, of whichever instance comes last."""
+def _own_memory(commands: Iterable[tuple[str, str, Sequence[object]]]) -> set[str]:
+    """The computations that are stored in memory of the program's own: a buffer, and where in it."""
     return {
         name
         for name, command, arguments in commands
-        if command == "store_in" and len(arguments) == 2 and str(arguments[0]).endswith("[]")
+        if command == "store_in" and len(arguments) == 2
     }
 
 
-def _candidates(function: tw.Function, scalars: set[str]) -> list[str]:
-    """Those of the scalars that one statement reads in the same iteration, in the program's order."""
-    computations = {name: function._array(name) for name in function.computations}
-    reads: dict[str, list[tuple[str, bool]]] = {}
-    for name, computation in computations.items():
+@dataclass
+class _Value:
+    """What a computation is, and who reads it."""
+
+    computation: _core.Computation
+    plain: _core.Expr | None
+    operations: int
+    nodes: int
+    readers: set[str] = field(default_factory=set)
+    #: The elements that are read of it: the constants among the subscripts.
+    elements: set[tuple[str, ...]] = field(default_factory=set)
+    is_local: bool = True
+
+
+class _Values:
+    """The values of a function, and where each of them ends up."""
+
+    def __init__(self, function: tw.Function, own: set[str]) -> None:
+        self._outputs = set(function.outputs)
+        computations = {name: function._array(name) for name in function.computations}
+        self._values: dict[str, _Value] = {}
+        for name, computation in computations.items():
+            plain = _plain_value(computation) if name in own else None
+            self._values[name] = _Value(
+                computation,
+                plain,
+                _operations(plain) if plain is not None else 0,
+                sum(len(value.nodes()) for _, value in computation.pieces),
+            )
+        self._seen: set[str] = set()  # views
+        self._has_terms = {
+            name for name, each in self._values.items() if _has_terms(each.computation)
+        }
+        for name in self._values:
+            self._note_reads(name)
+
+    def _note_reads(self, reader: str) -> None:
+        computation = self._values[reader].computation
+        views: dict[str, _core.Computation] = {}
         for _, value in computation.pieces:
             for node in value.nodes():
-                if node.producer is not None and node.producer.name in scalars:
-                    here = _is_here(node, computation)
-                    reads.setdefault(node.producer.name, []).append((name, here))
-    grown = {
-        name: sum(value.tree_size for _, value in computation.pieces)
-        for name, computation in computations.items()
-    }
-    found = []
-    for name in computations:
-        readers = reads.get(name, [])
-        if name not in scalars or name in function.outputs or not readers:
-            continue
-        (reader, _), places = readers[0], len(readers)
-        is_one = all(each == reader and here for each, here in readers) and reader != name
-        plain = _plain_value(computations[name])
-        if not is_one or plain is None:
-            continue
-        more = grown[name] * places
-        operations = _operations(plain)
-        if operations * (places - 1) > _MOST_OPERATIONS or grown[reader] + more > _MOST_NODES:
-            continue
-        if operations and _has_terms(computations[reader]):
-            continue  # each term would compute it again
-        grown[reader] += more
-        found.append(name)
-    return found
+                producer = node.producer
+                if producer is None:
+                    continue
+                read = self._values.get(producer.name)
+                if read is None:
+                    views[producer.name] = producer
+                    continue
+                read.readers.add(reader)
+                element = _element_of(node, computation)
+                if element is None or producer.name == reader:
+                    read.is_local = False
+                else:
+                    read.elements.add(element)
+        self._note_views(list(views.values()))
+
+    def _note_views(self, open_views: list[_core.Computation]) -> None:
+        """What is read through views is read in other iterations: of the step before, mostly."""
+        while open_views:
+            view = open_views.pop()
+            if view.name in self._seen:
+                continue
+            self._seen.add(view.name)
+            for _, value in view.pieces:
+                for node in value.nodes():
+                    if node.producer is None:
+                        continue
+                    read = self._values.get(node.producer.name)
+                    if read is None:
+                        open_views.append(node.producer)
+                    else:
+                        read.is_local = False
+
+    def candidates(self) -> list[str]:
+        """What is to be computed where it is read, readers before what they read."""
+        roots: dict[str, set[str]] = {}
+        grown = {name: each.nodes for name, each in self._values.items()}
+        operations = {name: each.operations for name, each in self._values.items()}
+        found = []
+        for name in self._readers_first():
+            value = self._values[name]
+            # Around a recurrence, some readers are not known yet.
+            ends = set().union(*(roots.get(reader, {reader}) for reader in value.readers))
+            if not self._fits(name, ends, operations[name]) or any(
+                grown[end] + value.nodes * len(value.elements) > _MOST_NODES for end in ends
+            ):
+                roots[name] = {name}
+                continue
+            roots[name] = ends
+            for end in ends:
+                grown[end] += value.nodes * len(value.elements)
+                operations[end] += value.operations * len(value.elements)
+            found.append(name)
+        return found
+
+    def _fits(self, name: str, ends: set[str], operations: int) -> bool:
+        value = self._values[name]
+        if value.plain is None or not value.is_local or not ends or name in self._outputs:
+            return False
+        if operations * (len(ends) - 1) > _MOST_OPERATIONS:
+            return False
+        # Each term would compute it again.
+        return not operations or not ends & self._has_terms
+
+    def _readers_first(self) -> list[str]:
+        order: list[str] = []
+        seen: set[str] = set()
+        for first in self._values:
+            stack = [(first, iter(sorted(self._values[first].readers)))]
+            if first in seen:
+                continue
+            seen.add(first)
+            while stack:
+                name, readers = stack[-1]
+                following = next((each for each in readers if each not in seen), None)
+                if following is None:
+                    order.append(name)
+                    stack.pop()
+                else:
+                    seen.add(following)
+                    stack.append((following, iter(sorted(self._values[following].readers))))
+        return order
+
+
+def _element_of(node: _core.Expr, reader: _core.Computation) -> tuple[str, ...] | None:
+    """Which element of its own iteration a reader reads: None if it is one of others."""
+    iterators = [each.name for each in node.operands if each.kind == "iterator"]
+    if iterators != list(reader.iterators):
+        return None
+    others = [each for each in node.operands if each.kind != "iterator"]
+    if any(each.kind != "constant" for each in others):
+        return None
+    return tuple(each.name if each.kind == "iterator" else str(each) for each in node.operands)
 
 
 def _has_terms(computation: _core.Computation) -> bool:
@@ -110,18 +215,13 @@ def _has_terms(computation: _core.Computation) -> bool:
 
 
 def _operations(value: _core.Expr) -> int:
-    """Of arithmetic, not of subscripts."""
+    """Of arithmetic, not of subscripts: how many, as cheap ones."""
     if value.kind == "access":
         return 0
-    here = value.kind in ("unary", "binary", "call", "select")
+    is_costly = value.kind == "call" or value.operation in ("/", "//", "%", "**")
+    is_one = value.kind in ("unary", "binary", "call", "select")
+    here = _COSTLY if is_costly else int(is_one)
     return here + sum(map(_operations, value.operands))
-
-
-def _is_here(node: _core.Expr, reader: _core.Computation) -> bool:
-    """Whether a read is of the reader's own iteration."""
-    return [each.name if each.kind == "iterator" else "" for each in node.operands] == list(
-        reader.iterators
-    )
 
 
 def _plain_value(computation: _core.Computation) -> _core.Expr | None:

@@ -17,7 +17,7 @@ from .schedules import Schedule
 
 __all__ = ["Found", "TunedBefore", "load_found", "load_tuned", "store_found", "store_tuned"]
 
-_FOUND = "schedule that was found, version 6"
+_FOUND = "schedule that was found, version 7"
 _TUNED = "schedules that were tuned, version 1"
 
 #: Candidates of one class of sizes that are remembered: the fastest.

@@ -32,6 +32,33 @@ def test_inline_of_several_stages():
     check(other, *LENGTHS)
 
 
+def test_what_is_read_at_several_places_is_computed_once():
+    n = tw.param("N")
+    a = tw.input("A", [n], tw.float64)
+    b = tw.computation("B", {i: n}, tw.exp(a[i]))
+    c = tw.computation("C", {i: n}, b[i] + 1 / b[i])
+    d = tw.computation("D", {i: n}, c[i] * b[i] - c[i])
+    f = tw.function("f", outputs=[d], default_schedule=False)
+    f["C"].inline()  # readers first: both parts of C are those of D
+    f["B"].inline()
+    assert str(f.loops).count("exp(") == 1
+    x = np.linspace(-1, 1, 9)
+    e = np.exp(x)
+    np.testing.assert_allclose(f(x), (e + 1 / e) * e - (e + 1 / e), rtol=1e-15)
+
+
+def test_inline_of_what_exists_under_a_condition():
+    n = tw.param("N")
+    a = tw.input("A", [n], tw.float64)
+    b = tw.computation("B", {i: n}, tw.sqrt(a[i]), where=a[i] > 0)
+    c = tw.computation("C", {i: n}, tw.select(a[i] > 0, b[i], -1.0))
+    f = tw.function("f", outputs=[c], default_schedule=False)
+    f["B"].inline()
+    x = np.array([4.0, -4.0, 0.0, 9.0])
+    np.testing.assert_array_equal(f(x), [2, -1, -1, 3])
+    assert str(f.loops).count("A[i] > 0") == 1  # it is not asked again
+
+
 def test_inline_then_schedule():
     program = blur()
     program.function["B"].inline()

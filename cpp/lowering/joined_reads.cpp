@@ -84,8 +84,10 @@ private:
     branch.read = &value;
     branch.buffer = place->second.buffer;
     const std::vector<ExprPtr> index = index_of_read(value, place->second);
+    const bool is_inside = program_.buffers.at(branch.buffer).level > 0;
     for (size_t d = 0; d < index.size(); ++d) {
-      Subscript subscript{to_affine(index[d], space_), {}};
+      const ExprPtr at = is_inside ? from_its_begin(index[d]) : index[d];
+      Subscript subscript{to_affine(at, space_), {}};
       if (!subscript.affine) {
         subscript.key = key_of(index[d]);
         if (subscript.key.text.empty() || !is_whole(*value.producer, place->second, d)) {
@@ -95,6 +97,14 @@ private:
       branch.index.push_back(std::move(subscript));
     }
     return branch;
+  }
+
+  /// A buffer inside of loops begins at an element that these decide, the same for all that lies in
+  /// it.
+  static ExprPtr from_its_begin(const ExprPtr &index) {
+    return substitute(index, [](const std::string &name) {
+      return name.front() == '@' ? constant(std::int64_t{0}, Int64) : nullptr;
+    });
   }
 
   /// Are subscripts along a dimension of the buffer checked against its extent there?

@@ -74,12 +74,18 @@ void fit_joined_loops(MappingState &state) {
   }
 }
 
-/// A buffer inside the loops of a reader holds one computation only.
+/// A buffer inside the loops of a reader holds one computation only; one that is private to an
+/// iteration of a loop, those that are so together.
 void require_private_buffers(const MappingState &state, const Command &command) {
   for (const auto &[owner, allocation] : state.allocations) {
     const std::string &buffer = state.storage.at(owner).buffer;
+    const auto is_beside = [&state, &own = allocation](const std::string &name) {
+      const auto found = state.allocations.find(name);
+      return own.is_private() && found != state.allocations.end() && found->second.is_private() &&
+             found->second.levels == own.levels;
+    };
     for (const auto &[name, storage] : state.storage) {
-      if (name != owner && storage.buffer == buffer) {
+      if (name != owner && storage.buffer == buffer && !is_beside(name)) {
         refuse(command,
                "buffer '" + buffer + "' of " + owner +
                    (allocation.is_private()

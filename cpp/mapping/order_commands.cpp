@@ -163,11 +163,28 @@ void store_at_command(MappingState &state, const Command &command) {
                              command.where, pad,    1,      {}};
 }
 
-void private_command(MappingState &state, const Command &command) {
-  const CommandArguments arguments(command);
-  arguments.expect_between(1, 2, "private(i, memory=\"auto\")");
-  const std::string &name = command.computation;
-  const std::string loop = arguments.name(0, "a loop");
+namespace {
+
+bool is_callers_array(const MappingState &state, const std::string &buffer) {
+  const auto holds = [&](const std::vector<ComputationPtr> &arrays) {
+    return std::any_of(arrays.begin(), arrays.end(),
+                       [&](const ComputationPtr &array) { return array->name == buffer; });
+  };
+  return holds(state.function->inputs) || holds(state.function->outputs);
+}
+
+std::vector<std::string> all_in(const MappingState &state, const std::string &buffer) {
+  std::vector<std::string> names;
+  for (const auto &[name, storage] : state.storage) {
+    if (storage.buffer == buffer) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+void make_private(MappingState &state, const Command &command, const std::string &name,
+                  const std::string &loop, const std::string &memory) {
   const TimeSpaceMap &map = state.time_space.at(loops_owner(state, name));
   const auto position = static_cast<int>(find_loop(map, loop, command));
   const Placement *placement = find_placement(state, name);
@@ -175,13 +192,6 @@ void private_command(MappingState &state, const Command &command) {
     refuse(command, name + " is computed inside the loops of " + placement->other +
                         "; give it a buffer there with store_at");
   }
-  for (const ComputationPtr &output : state.function->outputs) {
-    if (output->name == name) {
-      refuse(command, name + " is an output; its elements are in the caller's array");
-    }
-  }
-  const std::string memory = memory_argument(arguments, command, 1);
-  state.storage[name] = Storage::identity(**state.function->find(name));
   Allocation allocation;
   allocation.levels = position + 1;
   allocation.memory = memory;
@@ -189,6 +199,38 @@ void private_command(MappingState &state, const Command &command) {
   allocation.where = command.where;
   allocation.loop = loop;
   state.allocations[name] = std::move(allocation);
+}
+
+} // namespace
+
+void private_command(MappingState &state, const Command &command) {
+  const CommandArguments arguments(command);
+  arguments.expect_between(1, 2, "private(i, memory=\"auto\")");
+  const std::string &name = command.computation;
+  const std::string loop = arguments.name(0, "a loop");
+  for (const ComputationPtr &output : state.function->outputs) {
+    if (output->name == name) {
+      refuse(command, name + " is an output; its elements are in the caller's array");
+    }
+  }
+  const std::string memory = memory_argument(arguments, command, 1);
+  const std::string buffer = state.storage.at(name).buffer;
+  const std::vector<std::string> names = all_in(state, buffer);
+  const bool has_own_buffer = names.size() == 1 && buffer == name;
+  if (has_own_buffer || is_callers_array(state, buffer)) {
+    make_private(state, command, name, loop, memory);
+    state.storage[name] = Storage::identity(**state.function->find(name));
+    return;
+  }
+  if (state.storage.at(name).packing != Packing::None ||
+      !(state.storage.at(name).record == Record{})) {
+    refuse(command, "buffer '" + buffer +
+                        "' is a packed triangle, or a field of records; only plain arrays live "
+                        "inside of loops");
+  }
+  for (const std::string &each : names) {
+    make_private(state, command, each, loop, memory);
+  }
 }
 
 void fuse_with_command(MappingState &state, const Command &command) {

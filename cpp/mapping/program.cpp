@@ -68,11 +68,7 @@ Program ProgramBuilder::build() {
     add_statements(*computation);
   }
   put_in_order();
-  for (const auto &[name, allocation] : state_.allocations) {
-    if (allocation.is_private()) {
-      allocate_private(**function_.find(name), allocation);
-    }
-  }
+  allocate_private();
   place_states();
   for (Statement &statement : program_.statements) {
     program_.depth = std::max(program_.depth, static_cast<int>(statement.loops.size()));

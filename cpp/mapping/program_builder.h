@@ -151,12 +151,17 @@ private:
   void allocate_inside(const Computation &computation, const Allocation &allocation,
                        const std::vector<const Statement *> &readers, const isl::map &needed,
                        size_t first);
-  /// private: a buffer inside loops that the computation shares with all its readers, as large as
-  /// what is written and read in one iteration of them.
-  void allocate_private(const Computation &computation, const Allocation &allocation);
+  /// private: buffers inside loops, as large as what is written and read in one iteration of them.
+  void allocate_private();
+  /// One of them, of computations that share these loops with all their readers.
+  void allocate_private(const std::vector<const Computation *> &members);
   /// The buffer of a computation that lives inside of loops, with a place in it for what is `held`
   /// in one iteration of them.
   void hold(const Computation &computation, const Allocation &allocation, const isl::map &held);
+  /// The same of a buffer in which store_in has put them: `held` are elements of it.
+  void hold_at_places(const std::vector<const Computation *> &members, const Allocation &allocation,
+                      const isl::map &held);
+  static void live_inside(Buffer &buffer, const Allocation &allocation);
 
   const MappingState &state_;
   const Program *before_;

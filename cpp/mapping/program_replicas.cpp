@@ -7,6 +7,7 @@
 #include "mapping/windows.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -275,22 +276,28 @@ void ProgramBuilder::allocate_inside(const Computation &computation, const Alloc
   }
 }
 
-void ProgramBuilder::allocate_private(const Computation &computation,
-                                      const Allocation &allocation) {
-  const auto levels = static_cast<size_t>(allocation.levels);
-  std::vector<const Statement *> own;
-  for (const Statement &statement : program_.statements) {
-    if (statement.computation.get() == &computation) {
-      own.push_back(&statement);
+void ProgramBuilder::allocate_private() {
+  std::map<size_t, std::vector<const Computation *>> members;
+  for (const auto &[name, allocation] : state_.allocations) {
+    if (allocation.is_private()) {
+      members[program_.places.at(name).buffer].push_back(function_.find(name)->get());
     }
   }
-  const std::vector<const Statement *> readers = readers_of(program_.statements, computation);
-  const Statement &first = *own.front();
-  const auto require_inside = [&](const Statement &statement, const std::string &does) {
+  for (const auto &[buffer, computations] : members) {
+    allocate_private(computations);
+  }
+}
+
+void ProgramBuilder::allocate_private(const std::vector<const Computation *> &members) {
+  const Allocation &allocation = state_.allocations.at(members.front()->name);
+  const auto levels = static_cast<size_t>(allocation.levels);
+  const Statement *first = nullptr;
+  const auto require_inside = [&](const Computation &computation, const Statement &statement,
+                                  const std::string &does) {
     if (statement.loop_names.size() < levels ||
         !std::equal(statement.order.begin(),
                     statement.order.begin() + static_cast<std::ptrdiff_t>(levels),
-                    first.order.begin())) {
+                    first->order.begin())) {
       throw Error(ErrorKind::Schedule,
                   computation.name + " is private to an iteration of loop '" + allocation.loop +
                       "', but " + statement.computation->name + " " + does +
@@ -299,23 +306,68 @@ void ProgramBuilder::allocate_private(const Computation &computation,
                   allocation.where);
     }
   };
-  for (const Statement *statement : own) {
-    require_inside(*statement, "begins or ends");
+  const bool share = members.size() > 1;
+  const bool has_place = state_.storage.at(members.front()->name).buffer != members.front()->name;
+  isl::map held;
+  for (const Computation *member : members) {
+    std::vector<const Statement *> own;
+    for (const Statement &statement : program_.statements) {
+      if (statement.computation.get() == member) {
+        own.push_back(&statement);
+        first = first == nullptr ? &statement : first;
+        require_inside(*members.front(), statement,
+                       share ? "is stored in the same buffer" : "begins or ends");
+      }
+    }
+    const std::vector<const Statement *> readers = readers_of(program_.statements, *member);
+    for (const Statement *reader : readers) {
+      require_inside(*member, *reader, "reads it");
+    }
+    isl::map touched = written_footprint(own, levels);
+    if (!readers.empty()) {
+      touched = touched.unite(footprint(readers, *member, levels)).coalesce();
+    }
+    touched = share || has_place ? touched.apply_range(state_.storage.at(member->name).relation)
+                                 : touched;
+    held = held.is_null() ? touched : held.unite(touched).coalesce();
   }
-  for (const Statement *reader : readers) {
-    require_inside(*reader, "reads it");
+  if (share || has_place) {
+    hold_at_places(members, allocation, held);
+  } else {
+    hold(*members.front(), allocation, held);
   }
-  isl::map held = written_footprint(own, levels);
-  if (!readers.empty()) {
-    held = held.unite(footprint(readers, computation, levels)).coalesce();
-  }
-  hold(computation, allocation, held);
-  require_fits(program_.buffers[first.buffer], allocation);
+  require_fits(program_.buffers[first->buffer], allocation);
   for (Statement &statement : program_.statements) {
-    if (statement.computation.get() == &computation) {
-      statement.index = program_.places.at(computation.name).index;
+    if (std::find(members.begin(), members.end(), statement.computation.get()) != members.end()) {
+      statement.index = program_.places.at(statement.computation->name).index;
     }
   }
+}
+
+void ProgramBuilder::hold_at_places(const std::vector<const Computation *> &members,
+                                    const Allocation &allocation, const isl::map &held) {
+  Buffer &buffer = program_.buffers[program_.places.at(members.front()->name).buffer];
+  const FootprintBox box = footprint_box(checked(held, "a footprint"), program_.context);
+  live_inside(buffer, allocation);
+  for (const ExprPtr &extent : box.extents) {
+    buffer.extents.push_back(known_extent(extent));
+  }
+  for (const Computation *member : members) {
+    const std::vector<ExprPtr> &index = state_.storage.at(member->name).index;
+    std::vector<ExprPtr> &inside = program_.places.at(member->name).index;
+    for (size_t d = 0; d < index.size(); ++d) {
+      inside[d] = binary(Op::Sub, index[d], box.lower[d]);
+    }
+  }
+}
+
+void ProgramBuilder::live_inside(Buffer &buffer, const Allocation &allocation) {
+  buffer.level = allocation.levels;
+  buffer.memory = allocation.memory;
+  buffer.command = allocation.command;
+  buffer.where = allocation.where;
+  buffer.stages = allocation.stages;
+  buffer.extents.clear();
 }
 
 void ProgramBuilder::hold(const Computation &computation, const Allocation &allocation,
@@ -323,12 +375,7 @@ void ProgramBuilder::hold(const Computation &computation, const Allocation &allo
   Program::Place &place = program_.places.at(computation.name);
   Buffer &buffer = program_.buffers[place.buffer];
   const FootprintBox box = footprint_box(checked(held, "a footprint"), program_.context);
-  buffer.level = allocation.levels;
-  buffer.memory = allocation.memory;
-  buffer.command = allocation.command;
-  buffer.where = allocation.where;
-  buffer.stages = allocation.stages;
-  buffer.extents.clear();
+  live_inside(buffer, allocation);
   place.index.clear();
   for (size_t d = 0; d < computation.rank(); ++d) {
     const size_t of = allocation.order.empty() ? d : static_cast<size_t>(allocation.order[d]);

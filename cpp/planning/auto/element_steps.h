@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,13 @@ public:
   Step written(size_t iterator) const { return writes_[iterator]; }
   /// Are elements read and written side by side along the iterator, or the same ones?
   bool side_by_side(size_t iterator) const;
+  /// Is something read, of others than `own`, that is neither the same element along the iterator
+  /// nor lies side by side, and moves along one of `inner` besides?
+  bool reads_apart(size_t iterator, const std::set<std::string> &own,
+                   const std::vector<size_t> &inner) const;
   /// Is something that is read side by side along `column`, or would be if it were packed, the same
-  /// in all iterations of `row`?
-  bool is_shared(size_t row, size_t column) const;
+  /// in all iterations of `row`? Not of the arrays `except`.
+  bool is_shared(size_t row, size_t column, const std::set<std::string> &except = {}) const;
 
   /// A copy of what is read of an input that nobody overwrites.
   struct Copy {

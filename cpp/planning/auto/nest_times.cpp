@@ -340,6 +340,24 @@ void Nests::strip(const std::string &computation, size_t depth, std::int64_t siz
   }
 }
 
+void Nests::sink(const std::string &computation, size_t depth, std::int64_t size,
+                 std::int64_t begin) {
+  for (const std::string &name : sharing(computation, depth + 1)) {
+    NestTimes &times = times_.at(name);
+    NestLoop inner = times.loops[depth];
+    times.loops[depth] = {inner.name + "_strip",
+                          "floor((" + inner.value + " + " + std::to_string(-begin) + ")/" +
+                              std::to_string(size) + ")",
+                          std::nullopt};
+    if (begin != 0) {
+      inner.name += "_lane"; // the iterator's name is another value
+      inner.value += " + " + std::to_string(-begin);
+    }
+    times.loops.push_back(std::move(inner));
+    times.places.push_back(0);
+  }
+}
+
 void Nests::set_side_by_side(const std::string &computation, size_t depth, std::int64_t count,
                              std::int64_t skew) {
   for (const std::string &name : sharing(computation, depth + 2)) {

@@ -68,6 +68,13 @@ public:
   void strip(const std::string &computation, size_t depth, std::int64_t size,
              bool together = false);
 
+  /// All that share the loop at `depth` run in strips of `size` iterations of it, counted from
+  /// `begin`; within a strip, each runs its iterations inside of all its other loops:
+  ///     for j: { A[j];  for k: B[j, k] }
+  /// becomes
+  ///     for strips: { for j in the strip: A[j];  for k: for j in the strip: B[j, k] }
+  void sink(const std::string &computation, size_t depth, std::int64_t size, std::int64_t begin);
+
   /// `count` iterations of the loop at `depth` run side by side within the one inside of it, each
   /// `skew` iterations behind the one before it. All that is in either loop is in both, and
   /// nothing else is inside of them:

@@ -2,6 +2,7 @@
 
 #include "algorithm/block.h"
 #include "analysis/legality.h"
+#include "planning/auto/iteration_vectors.h"
 #include "planning/auto/legal_mapping.h"
 #include "planning/auto/local_scalars.h"
 #include "planning/auto/nest_candidates.h"
@@ -50,6 +51,7 @@ public:
                                     std::to_string(most_statements) + " statements"});
     } else {
       set_chains_side_by_side(parts);
+      run_iterations_in_lanes(parts);
       std::vector<Part> others;
       std::copy_if(parts.begin(), parts.end(), std::back_inserter(others),
                    [&](const Part &part) { return !chained_.contains(part.name); });
@@ -93,8 +95,9 @@ private:
   void drop_unused_scalars() {
     const auto is_used = [&](const ExpandedScalar &scalar) {
       return std::any_of(
-          scalar.writers.begin(), scalar.writers.end(),
-          [&](const std::string &name) { return own_.contains(name) && !chained_.contains(name); });
+          scalar.writers.begin(), scalar.writers.end(), [&](const std::string &name) {
+            return in_lanes_.contains(name) || (own_.contains(name) && !chained_.contains(name));
+          });
     };
     const std::vector<ExpandedScalar> all = scalars_;
     std::erase_if(scalars_, [&](const ExpandedScalar &scalar) { return !is_used(scalar); });
@@ -189,6 +192,47 @@ private:
       now_ = std::move(*found);
       nests_ = nests;
       chained_.insert(each.members.begin(), each.members.end());
+    }
+  }
+
+  /// Nests whose iterations have values of their own.
+  void run_iterations_in_lanes(const std::vector<Part> &parts) {
+    if (!endless_.empty()) {
+      return;
+    }
+    for (const IterationVectors &each : find_iteration_vectors(given_, nests_, parts, wide_)) {
+      const bool is_free =
+          std::none_of(each.members.begin(), each.members.end(), [&](const std::string &name) {
+            const auto repeated = repeated_.find(name);
+            return chained_.contains(name) ||
+                   (repeated != repeated_.end() && !repeated->second.empty());
+          });
+      if (!is_free) {
+        continue;
+      }
+      const Nests nests = each.in(nests_);
+      const auto own = own_;
+      const std::vector<ExpandedScalar> scalars = scalars_;
+      std::erase_if(scalars_, [&](const ExpandedScalar &scalar) {
+        return std::find(each.members.begin(), each.members.end(), scalar.writers.front()) !=
+               each.members.end();
+      });
+      scalars_.insert(scalars_.end(), each.locals.begin(), each.locals.end());
+      for (const std::string &name : each.members) {
+        own_[name] = each.commands(nests, name);
+      }
+      auto found = store_scalars() ? with_all(nests, {}, {}, whole_operation_limit) : std::nullopt;
+      if (!found) {
+        own_ = own;
+        scalars_ = scalars;
+        store_scalars();
+        continue;
+      }
+      decisions_.push_back({listed(each.members), each.why(nests_)});
+      now_ = std::move(*found);
+      nests_ = nests;
+      chained_.insert(each.members.begin(), each.members.end());
+      in_lanes_.insert(each.members.begin(), each.members.end());
     }
   }
 
@@ -523,7 +567,8 @@ private:
   LegalMapping now_;
   std::vector<ExpandedScalar> scalars_;
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command
-  std::set<std::string> chained_;                   ///< statements in chains side by side
+  std::set<std::string> chained_;                   ///< statements that were planned together
+  std::set<std::string> in_lanes_;                  ///< of these, in vectors of whole iterations
   std::map<std::string, size_t> depths_; ///< the loops that run more than once, if others do not
   std::set<std::string> in_vain_;        ///< of which other loops gain nothing
   Decisions decisions_;

@@ -261,6 +261,10 @@ class RestructuringCommands(CommandReceiver):
         ``T.private(i)`` names one of these. The buffer is as large as what one iteration writes and reads, and
         threads do not share it, so that the loop may be parallel.
 
+        Where `store_in` has put the computation in a buffer of another name, its elements keep their places
+        there, and so does all else that is in it: the buffer is private for all of them. Each iteration has as
+        much of it as it touches, such as the 16 elements that a strip of a row takes turns in.
+
         Before::
 
             for i in range(0, N):
@@ -280,12 +284,12 @@ class RestructuringCommands(CommandReceiver):
 
         Args:
             i: a loop of this computation, or of the call that writes it, that all its readers share
-                with it.
+                with it, and all that is in the same buffer.
             memory: as for `store_at`.
 
         Raises:
-            ScheduleError: some reader stands outside of the loop, or the buffer does not fit the
-                memory.
+            ScheduleError: some reader, or what is in the same buffer, stands outside of the loop; the buffer
+                does not fit the memory, or is a packed triangle or a field of records.
             IllegalScheduleError: a value is read in another iteration than the one that writes it.
 
         Privatization (PENCIL report, section 4.4), by command and of whole arrays.

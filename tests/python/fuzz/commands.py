@@ -281,6 +281,10 @@ def draw_restructuring(
     """compute_at, store_at, private, cache, inline or rfactor; sometimes one that cannot be."""
     mostly = rng.random() < 0.9
     if name == "private":
+        if rng.random() < 0.3:
+            together = draw_private_places(rng, model)
+            if together is not None:
+                return together
         fused = [p.computation for p in model.placements if not p.inside and p.shared]
         fused += [p.other for p in model.placements if not p.inside and p.shared]
         chosen = [n for n in fused if n not in model.outputs]
@@ -343,6 +347,30 @@ def draw_window(rng: random.Random, model: Model) -> Command | None:
     outer = rng.randint(0, inner) if rng.random() < 0.9 else rng.randrange(len(loops))
     inside = [computation, "compute_at", [reader, loops[inner]]]
     return ["", "transaction", [inside, [computation, "store_at", [reader, loops[outer]]]]]
+
+
+def draw_private_places(rng: random.Random, model: Model) -> Command | None:
+    """Places in one buffer, which is then private: of one computation, or of two in one nest."""
+    own = [c for c in model.order if c not in model.outputs and model.nests[c].loops]
+    if not own:
+        return None
+    pairs = [
+        (p.computation, p.other)
+        for p in model.placements
+        if not p.inside and p.shared and p.computation in own and p.other in own
+    ]
+    chosen = rng.choice(pairs) if pairs and rng.random() < 0.8 else (rng.choice(own),)
+    rank = rng.randint(0, max(len(model.own(c)) for c in chosen))
+    stores: list[Any] = []
+    for c in chosen:
+        index: list[Any] = [[0, {i: 1}] for i in model.own(c)[-rank:]] if rank else []
+        index = [[0, {}]] * (rank - len(index)) + index
+        if index and rng.random() < 0.3:
+            position = rng.randrange(len(index))
+            index[position] = ["mod", index[position], rng.choice((1, 2, 3))]
+        stores.append([c, "store_in", [f"b_{chosen[0]}", index]])
+    loop = rng.choice([loop.name for loop in model.nests[chosen[0]].loops])
+    return ["", "transaction", [*stores, [chosen[0], "private", [loop]]]]
 
 
 def names(value: list[Any]) -> set[str]:

@@ -383,6 +383,18 @@ MUTATIONS = [
         "",
     ),
     Mutation(
+        "what shares a private buffer begins at the same element of it, whatever its place is",
+        "cpp/mapping/program_replicas.cpp",
+        "inside[d] = binary(Op::Sub, index[d], box.lower[d]);",
+        "inside[d] = binary(Op::Sub, state_.storage.at(members.front()->name).index[d], box.lower[d]);",
+    ),
+    Mutation(
+        "a buffer in which store_in has put several may be private for one of them",
+        "cpp/mapping/order_commands.cpp",
+        "for (const std::string &each : names) {",
+        "for (const std::string &each : std::vector<std::string>{name}) {",
+    ),
+    Mutation(
         "fixed parameters are not part of the context",
         FIXED,
         "result->context = checked(result->context.intersect(value_of(name, value)), doing_fixed_parameters);",

@@ -160,9 +160,18 @@ class OrderCommands(MappingState):
         names = [one.name for one in self.nests[c].loops]
         if loop not in names:
             raise Refused("no such loop")
-        self.storage[c] = (c, [[0, {n: 1}] for n in self.own(c)])
-        self.allocations[c] = ("", names.index(loop) + 1)
-        self.private_loops[c] = loop
+        buffer = self.storage[c][0]
+        together = [n for n in self.storage if self.storage[n][0] == buffer]
+        if (together == [c] and buffer == c) or buffer in self.inputs or buffer in self.outputs:
+            self.storage[c] = (c, [[0, {n: 1}] for n in self.own(c)])
+            together = [c]
+        for n in together:  # all that is in the buffer, where store_in has put it
+            own = [one.name for one in self.nests[n].loops]
+            inside = self.placement(n)
+            if loop not in own or (inside is not None and inside.inside):
+                raise Refused("no such loop of what is in the buffer, too")
+            self.allocations[n] = ("", own.index(loop) + 1)
+            self.private_loops[n] = loop
 
     def _fit_private(self, c: str) -> None:
         """The loop that was named, wherever it is now; of one that was split, what took its place."""
@@ -184,6 +193,9 @@ class OrderCommands(MappingState):
         paths = self.paths()
         if self.outside_terms(c) < levels:
             raise Refused("it begins or ends outside of the loop")
+        for n in self.allocations:
+            if self.storage[n][0] == self.storage[c][0] and paths[n][:levels] != paths[c][:levels]:
+                raise Refused("what is in the same buffer is outside of the loop")
         for reader in {n for n, one in self.computations.items() if reads_of(one, c)}:
             loops = self.inherited(reader) + len(self.nests[reader].loops)
             if loops < levels or paths[reader][:levels] != paths[c][:levels]:
@@ -206,9 +218,11 @@ class OrderCommands(MappingState):
                 del self.allocations[c]
             else:
                 self.allocations[c] = (reader, min(levels, placement.shared))
-        for c in self.allocations:
-            if any(self.storage[n][0] == self.storage[c][0] for n in self.storage if n != c):
-                raise Refused("a buffer inside loops holds two computations")
+        for c, allocation in self.allocations.items():
+            for n in self.storage:
+                together = allocation[0] == "" and self.allocations.get(n) == allocation
+                if n != c and self.storage[n][0] == self.storage[c][0] and not together:
+                    raise Refused("a buffer inside loops holds another computation, too")
 
     def require_inside(self) -> None:
         """Readers are inside the loops in which a computation runs, and in those of its buffer."""

@@ -156,6 +156,122 @@ class TestBlocks:
             f["C"].shift("i", 1)
 
 
+def in_turns(**options):
+    """Two values that take turns in one place: T = 2 A, U = T + 1, C = U * U."""
+    A = tw.input("A", [N, M], tw.float64)
+    T = tw.computation("T", {i: N, j: M}, 2 * A[i, j])
+    U = tw.computation("U", {i: N, j: M}, T[i, j] + 1)
+    C = tw.computation("C", {i: N, j: M}, U[i, j] * U[i, j])
+    f = tw.function("f", outputs=[C], default_schedule=False, **options)
+    for name in ("T", "U", "C"):
+        f[name].split("j", 8)
+    f["U"].after("T", "j0")
+    f["C"].after("U", "j0")
+    return f
+
+
+class TestPlaces:
+    """Where store_in has put several computations in one buffer, it is private for all of them."""
+
+    def test_a_strip_of_a_row_for_all_that_take_turns_in_it(self):
+        f = in_turns()
+        for name in ("T", "U"):
+            f[name].store_in("turns[j]")
+        f["T"].private("j0")
+        lines = [line.strip() for line in str(f.loops).splitlines()]
+        assert "turns = empty((8,), float64)" in lines
+        assert not any("U = empty" in line or "T = empty" in line for line in lines)
+        for shape in ((3, 20), (1, 8), (0, 3), (2, 1)):
+            a = rng.random(shape)
+            np.testing.assert_array_equal(f(a), (2 * a + 1) ** 2)
+
+    def test_each_thread_has_its_own(self):
+        f = in_turns()
+        for name in ("T", "U"):
+            f[name].store_in("turns[j]")
+        with pytest.raises(tw.IllegalScheduleError), f.transaction():
+            for name in ("T", "U", "C"):
+                f[name].parallelize("i")
+        with f.transaction():
+            f["U"].private("j0")
+            for name in ("T", "U", "C"):
+                f[name].parallelize("i")
+                f[name].vectorize("j1", 8)
+        a = rng.random((40, 37))
+        np.testing.assert_array_equal(f(a), (2 * a + 1) ** 2)
+
+    def test_a_place_of_one_computation(self):
+        f = in_turns()
+        f["U"].store_in("line[j % 8]")
+        f["U"].private("i")
+        assert "line = empty((8,), float64)" in str(f.loops)
+        a = rng.random((5, 21))
+        np.testing.assert_array_equal(f(a), (2 * a + 1) ** 2)
+
+    def test_a_recurrence_in_one_element_of_each_lane(self):
+        n = tw.param("N", "N >= 1")
+        A = tw.input("A", [n, M], tw.float64)
+        first = tw.computation("first", {j: M}, tw.cast(0.5, tw.float64))
+        S = tw.computation(
+            "S",
+            {j: M, i: n},
+            lambda S: tw.select(i == 0, first[j], S[j, i - 1]) + A[i, j],
+            dtype=tw.float64,
+        )
+        C = tw.computation("C", {j: M}, S[j, n - 1])
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        with f.transaction():
+            f.set_schedule(
+                "[N, M] -> { first[j] -> [b = floor(j/4), 0, 0, 0, j];"
+                " S[j, i] -> [b = floor(j/4), 1, i, 0, j]; C[j] -> [b = floor(j/4), 2, 0, 0, j] }"
+            )
+            f["first"].store_in("s[j]")
+            f["S"].store_in("s[j]")
+            f["S"].private("b")
+            for name in ("first", "S", "C"):
+                f[name].vectorize("j", 4)
+                f[name].parallelize("b")
+        assert "s = empty((4,), float64)" in str(f.loops)
+        assert "chosen" not in str(f.loops)  # both lie in one place: one read
+        a = rng.random((7, 30))
+        np.testing.assert_allclose(f(a), 0.5 + a.sum(axis=0), rtol=1e-14)
+
+    def test_what_is_outside_of_the_loop_cannot_share_it(self):
+        A = tw.input("A", [N], tw.float64)
+        T = tw.computation("T", {i: N}, 2 * A[i])
+        U = tw.computation("U", {i: N}, T[i] + 1)
+        V = tw.computation("V", {i: N}, U[i] * 3)
+        C = tw.computation("C", {i: N}, V[i] + U[i])
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        f["U"].after("T", "i")
+        for name in ("T", "V"):
+            f[name].store_in("turns[i]")
+        with pytest.raises(tw.ScheduleError, match="V is stored in the same buffer outside of"):
+            f["T"].private("i")
+
+    def test_nothing_else_can_be_put_there_afterwards(self):
+        f = in_turns()
+        f["T"].store_in("turns[j]")
+        f["T"].private("j0")
+        with pytest.raises(tw.ScheduleError, match="private to an iteration of loop 'j0'"):
+            f["U"].store_in("turns[j]")
+
+    def test_a_value_of_another_iteration_is_refused(self):
+        A = tw.input("A", [N], tw.float64)
+        B = tw.computation(
+            "B",
+            {i: N},
+            lambda B: [(i == 0, A[0]), (i > 0, B[i - 1] + A[i])],
+            dtype=tw.float64,
+        )
+        C = tw.computation("C", {i: N}, 2 * B[i])
+        f = tw.function("f", outputs=[C], default_schedule=False)
+        f["C"].after("B", "i")
+        f["B"].store_in("one[]")
+        with pytest.raises(tw.IllegalScheduleError, match="private to each"):
+            f["B"].private("i")
+
+
 class TestRefusals:
     def test_read_outside_of_the_loop(self):
         with pytest.raises(tw.ScheduleError, match="C reads it outside of that loop; fuse them"):

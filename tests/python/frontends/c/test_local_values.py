@@ -111,3 +111,136 @@ def test_values_that_are_left_for_the_next_iteration_stay_in_memory():
     program.count(n, 1, np.float32(2), after)
     np.testing.assert_array_equal(before, after)
     assert 0 < after.min() < after.max()
+
+
+LIFE = """
+void life(int h, int w, const unsigned char a[restrict h][w], unsigned char b[restrict h][w]) {
+#pragma scop
+  for (int i = 1; i < h - 1; i++)
+    for (int j = 1; j < w - 1; j++) {
+      int n = 0;
+      for (int u = -1; u <= 1; u++)
+        for (int v = -1; v <= 1; v++)
+          if (u != 0 || v != 0)
+            n += a[i + u][j + v];
+      if (n == 3) b[i][j] = 1;
+      else if (n == 2) b[i][j] = a[i][j];
+      else b[i][j] = 0;
+    }
+#pragma endscop
+}"""
+
+
+def test_iterations_with_a_sum_of_their_own_run_in_lanes():
+    life = tw.c.load(LIFE).life
+    world = np.random.default_rng(2).integers(0, 2, (29, 75), dtype=np.uint8)
+    before, after = np.zeros_like(world), np.zeros_like(world)
+    life(29, 75, world, before)
+    schedule = life.auto_schedule()
+    life(29, 75, world, after)
+    np.testing.assert_array_equal(before, after)
+    assert "run at once, statement by statement" in str(life.explain())
+    assert ".private(" in str(schedule)
+    assert life.loops.count("# vector(") if isinstance(life.loops, str) else True
+    loops = str(life.loops)
+    assert "for i in range(1, h - 1):  # parallel" in loops  # each strip has a sum of its own
+    assert tw.Schedule.parse(str(schedule)) == schedule if hasattr(tw.Schedule, "parse") else True
+
+
+def test_forces_are_summed_side_by_side_in_their_order():
+    bodies = tw.c.load("""
+        #include <math.h>
+        void forces(int n, const float x[restrict n][3], const float m[restrict n],
+                    float acc[restrict n][3]) {
+        #pragma scop
+          for (int i = 0; i < n; i++) {
+            float ax = 0, ay = 0, az = 0;
+            for (int j = 0; j < n; j++) {
+              float dx = x[j][0] - x[i][0], dy = x[j][1] - x[i][1], dz = x[j][2] - x[i][2];
+              float inv = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + 1e-3f);
+              float f = m[j] * inv * inv * inv;
+              ax += f * dx;
+              ay += f * dy;
+              az += f * dz;
+            }
+            acc[i][0] = ax;
+            acc[i][1] = ay;
+            acc[i][2] = az;
+          }
+        #pragma endscop
+        }""").forces
+    rng = np.random.default_rng(3)
+    n = 53
+    x, m = rng.random((n, 3), dtype=np.float32), rng.random(n, dtype=np.float32)
+    before, after = np.zeros_like(x), np.zeros_like(x)
+    bodies(n, x, m, before)
+    bodies.auto_schedule()
+    bodies(n, x, m, after)
+    np.testing.assert_array_equal(before, after)  # each sum takes its terms in their order
+    assert "iterations of i run at once" in str(bodies.explain())
+
+
+def test_small_arrays_of_an_iteration_have_an_element_for_each_lane():
+    blocks = tw.c.load("""
+        void smooth(int n, const float x[restrict n + 4], float y[restrict n]) {
+        #pragma scop
+          for (int i = 0; i < n; i++) {
+            float w[5];
+            float s = 0;
+            for (int k = 0; k < 5; k++)
+              w[k] = x[i + k] * x[i + 2];
+            for (int k = 0; k < 5; k++)
+              s += w[4 - k] * w[k];
+            y[i] = s;
+          }
+        #pragma endscop
+        }""").smooth
+    x = np.random.default_rng(4).random(104, dtype=np.float32)
+    before, after = np.zeros(100, np.float32), np.zeros(100, np.float32)
+    blocks(100, x, before)
+    blocks.auto_schedule()
+    blocks(100, x, after)
+    np.testing.assert_array_equal(before, after)
+    assert "iterations of i run at once" in str(blocks.explain())
+
+
+def test_a_sum_of_many_terms_rather_has_register_tiles():
+    product = tw.c.load("""
+        void product(int n, const float a[restrict n][n], const float b[restrict n][n],
+                     float c[restrict n][n]) {
+        #pragma scop
+          for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+              float s = 0;
+              for (int k = 0; k < n; k++)
+                s += a[i][k] * b[k][j];
+              c[i][j] = s;
+            }
+        #pragma endscop
+        }""").product
+    product.auto_schedule()
+    assert "8 x 32 iterations of i x j" in str(product.explain()) or "4 x " in str(product.explain())
+
+
+def test_what_an_iteration_leaves_for_others_is_not_its_own():
+    running = tw.c.load("""
+        void running(int n, const float x[restrict n], float y[restrict n], float last[restrict 1]) {
+        #pragma scop
+          float s = 0;
+          for (int i = 0; i < n; i++) {
+            float t = x[i] * x[i];
+            s = 0.5f * s + t;
+            y[i] = s + t;
+          }
+          last[0] = s;
+        #pragma endscop
+        }""").running
+    x = np.random.default_rng(5).random(70, dtype=np.float32)
+    results = []
+    for _ in range(2):
+        y, last = np.zeros(70, np.float32), np.zeros(1, np.float32)
+        running(70, x, y, last)
+        results.append((y, last))
+        running.auto_schedule()
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    np.testing.assert_array_equal(results[0][1], results[1][1])

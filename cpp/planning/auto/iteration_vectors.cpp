@@ -1,0 +1,329 @@
+#include "planning/auto/iteration_vectors.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// Fewer lanes are no vectors.
+constexpr std::int64_t fewest_lanes = 4;
+/// Loops of so few iterations around the vectors are written out.
+constexpr std::int64_t most_unrolled = 8;
+/// Sums of more terms are made for several rows at once, if these read the same.
+constexpr std::int64_t most_terms = 64;
+constexpr std::int64_t wide_rows = 8;
+constexpr std::int64_t narrow_rows = 4;
+
+class VectorSearch {
+public:
+  VectorSearch(const Mapping &given, const Nests &nests, const std::vector<Part> &parts, bool wide)
+      : given_(given), nests_(nests), wide_(wide) {
+    for (const Part &part : parts) {
+      parts_[part.name] = &part;
+    }
+  }
+
+  std::vector<IterationVectors> find() {
+    Names all;
+    for (const auto &[name, part] : parts_) {
+      all.push_back(name);
+    }
+    search(all, 0);
+    return std::move(found_);
+  }
+
+private:
+  /// In nests of these, which share `depth` loops.
+  void search(const Names &names, size_t depth) {
+    std::map<std::int64_t, Names> nests;
+    for (const std::string &name : names) {
+      if (nests_.times(name).loops.size() > depth) {
+        nests[nests_.times(name).places[depth]].push_back(name);
+      }
+    }
+    for (const auto &[place, members] : nests) {
+      if (members.size() < 2) {
+        continue;
+      }
+      size_t shared = nests_.times(members.front()).loops.size();
+      for (const std::string &name : members) {
+        shared = std::min(shared, nests_.shared(members.front(), name));
+      }
+      // All that is in the loop is planned here.
+      const bool is_known = nests_.sharing(members.front(), shared).size() == members.size();
+      if (auto vectors = is_known ? vectors_of(members, shared - 1) : std::nullopt) {
+        found_.push_back(std::move(*vectors));
+      } else {
+        search(members, shared);
+      }
+    }
+  }
+
+  size_t iterator_of(const std::string &name, size_t depth) const {
+    return *nests_.times(name).loops[depth].iterator;
+  }
+
+  bool is_over_results(const std::string &name, size_t depth) const {
+    const NestLoop &loop = nests_.times(name).loops[depth];
+    const Part &part = *parts_.at(name);
+    return loop.iterator && *loop.iterator < part.shape.rank() &&
+           loop.value == "{" + std::to_string(*loop.iterator) + "}" && !part.shape.has_chosen() &&
+           !part.shape.is_ranged(*loop.iterator);
+  }
+
+  std::optional<IterationVectors> vectors_of(const Names &members, size_t depth) const {
+    if (!std::all_of(members.begin(), members.end(), [&](const std::string &name) {
+          return is_over_results(name, depth) && parts_.at(name)->can_be_vector() &&
+                 !parts_.at(name)->shape.has_condition();
+        })) {
+      return std::nullopt;
+    }
+    IterationVectors vectors{members, depth, lanes_of(members, depth), 0, 0, {}, {}};
+    vectors.locals = locals_of(members, depth);
+    if (vectors.lanes < fewest_lanes || vectors.locals.empty()) {
+      return std::nullopt;
+    }
+    std::set<std::string> own;
+    for (const ExpandedScalar &local : vectors.locals) {
+      own.insert(local.writers.begin(), local.writers.end());
+    }
+    note_short_loops(vectors);
+    const bool has_loops = std::any_of(members.begin(), members.end(), [&](const auto &name) {
+      return nests_.times(name).loops.size() > depth + 1;
+    });
+    for (const std::string &name : members) {
+      const Part &part = *parts_.at(name);
+      const size_t iterator = iterator_of(name, depth);
+      const std::vector<size_t> inner = inner_iterators(name, depth);
+      const Step written = part.steps.written(iterator);
+      // What runs once for many iterations of loops inside may gather and scatter.
+      const bool is_outside = has_loops && inner.empty();
+      const bool writes_apart =
+          !own.contains(name) && written != Step::Unit && (written == Step::None || !is_outside);
+      const bool reads_apart = !is_outside && part.steps.reads_apart(iterator, own, inner);
+      if (writes_apart || reads_apart) {
+        return std::nullopt;
+      }
+      if (gains_by_tiles(part, depth, own)) {
+        vectors.rows = wide_ ? wide_rows : narrow_rows;
+      }
+      const auto begin = part.begins.find(iterator);
+      vectors.begin = begin == part.begins.end() ? vectors.begin : begin->second;
+    }
+    return vectors.rows == 0 || take_rows(vectors) ? std::optional(std::move(vectors))
+                                                   : std::nullopt;
+  }
+
+  /// Several iterations of the loop around run at once, too: nothing else is in it.
+  bool take_rows(IterationVectors &vectors) const {
+    const Names &members = vectors.members;
+    if (vectors.depth == 0 ||
+        nests_.sharing(members.front(), vectors.depth).size() != members.size()) {
+      return false;
+    }
+    const size_t around = vectors.depth - 1;
+    const bool are_rows = std::all_of(members.begin(), members.end(), [&](const auto &name) {
+      return is_over_results(name, around) &&
+             nests_.times(name).places[vectors.depth] ==
+                 nests_.times(members.front()).places[vectors.depth];
+    });
+    if (!are_rows) {
+      return false;
+    }
+    vectors.lanes = wide_ ? 2 * lanes_of(members, vectors.depth) : lanes_of(members, vectors.depth);
+    vectors.written_out.clear();
+    vectors.locals = locals_of(members, vectors.depth, true);
+    return true;
+  }
+
+  /// The innermost loops that are written out: all that is in one has few iterations of it.
+  void note_short_loops(IterationVectors &vectors) const {
+    using Short = IterationVectors::ShortLoop;
+    for (const std::string &name : vectors.members) {
+      const std::vector<NestLoop> &loops = nests_.times(name).loops;
+      if (loops.size() == vectors.depth + 1) {
+        continue;
+      }
+      Short all{0, std::numeric_limits<std::int64_t>::max()};
+      for (const std::string &other : nests_.sharing(name, loops.size())) {
+        const std::vector<NestLoop> &theirs = nests_.times(other).loops;
+        const auto iterator = theirs[loops.size() - 1].iterator;
+        const Shape &shape = parts_.at(other)->shape;
+        const bool is_innermost = iterator && theirs.size() == loops.size();
+        const auto extent = is_innermost ? shape.extent(*iterator) : std::nullopt;
+        const auto begin = is_innermost ? shape.begin(*iterator) : std::nullopt;
+        all.count =
+            begin ? std::max(all.count, extent.value_or(most_unrolled + 1)) : most_unrolled + 1;
+        all.begin = std::min(all.begin, begin.value_or(0));
+      }
+      if (all.count > 1 && all.count <= most_unrolled) {
+        vectors.written_out[name] = all;
+      }
+    }
+  }
+
+  /// Of the loops inside of the one at `depth`.
+  std::vector<size_t> inner_iterators(const std::string &name, size_t depth) const {
+    std::vector<size_t> iterators;
+    const std::vector<NestLoop> &loops = nests_.times(name).loops;
+    for (size_t d = depth + 1; d < loops.size(); ++d) {
+      if (loops[d].iterator) {
+        iterators.push_back(*loops[d].iterator);
+      }
+    }
+    return iterators;
+  }
+
+  /// Does it add up many terms, of what is the same in other rows? Several rows load that once.
+  bool gains_by_tiles(const Part &part, size_t depth, const std::set<std::string> &own) const {
+    const size_t column = iterator_of(part.name, depth);
+    bool has_rows = false;
+    for (size_t d = 0; d < depth; ++d) {
+      const auto row = nests_.times(part.name).loops[d].iterator;
+      has_rows = has_rows || (row && part.steps.is_shared(*row, column, own));
+    }
+    return has_rows && terms_in(part.name, depth) > most_terms;
+  }
+
+  /// Iterations of the loops inside of the one at `depth`, as far as they count.
+  std::int64_t terms_in(const std::string &name, size_t depth) const {
+    std::int64_t terms = 1;
+    for (const size_t iterator : inner_iterators(name, depth)) {
+      terms *= parts_.at(name)->shape.extent(iterator).value_or(most_terms + 1);
+      terms = std::min(terms, most_terms + 1);
+    }
+    return terms;
+  }
+
+  std::int64_t lanes_of(const Names &members, size_t depth) const {
+    std::int64_t lanes = parts_.at(members.front())->shape.lanes();
+    std::optional<std::int64_t> extent;
+    for (const std::string &name : members) {
+      const Shape &shape = parts_.at(name)->shape;
+      lanes = std::min(lanes, shape.lanes());
+      extent = shape.extent(iterator_of(name, depth));
+    }
+    if (extent && *extent < lanes) {
+      const bool is_power = *extent > 0 && (*extent & (*extent - 1)) == 0;
+      return is_power ? *extent : 0;
+    }
+    const bool is_short = std::all_of(members.begin(), members.end(), [&](const std::string &name) {
+      return terms_in(name, depth) <= most_terms;
+    });
+    return wide_ && is_short && extent.value_or(2 * lanes) >= 2 * lanes ? 2 * lanes : lanes;
+  }
+
+  /// The scalars and small arrays of the program that only these write, and that have one place for
+  /// all iterations; none if one of them cannot have a place for each.
+  std::vector<ExpandedScalar> locals_of(const Names &members, size_t depth,
+                                        bool has_rows = false) const {
+    std::map<std::string, Names> writers;
+    for (const std::string &name : members) {
+      if (is_local(name, depth)) {
+        writers[given_.storage(name).buffer].push_back(name);
+      }
+    }
+    std::vector<ExpandedScalar> locals;
+    for (const auto &[buffer, names] : writers) {
+      ExpandedScalar local{names, {}};
+      for (const std::string &name : names) {
+        const Computation &computation = **given_.function().find(name);
+        std::string place = buffer + "_of_" + names.front() + "[";
+        for (const ExprPtr &index : given_.storage(name).index) {
+          place += to_string(index) + ", ";
+        }
+        place += has_rows ? computation.iterators[iterator_of(name, depth - 1)] + ", " : "";
+        place += computation.iterators[iterator_of(name, depth)] + "]";
+        local.stores.push_back({name, "store_in", {place}, {}});
+      }
+      locals.push_back(std::move(local));
+    }
+    return locals;
+  }
+
+  bool is_local(const std::string &name, size_t depth) const {
+    const Storage &storage = given_.storage(name);
+    if (given_.function().find(storage.buffer) != nullptr || !storage.record.name.empty() ||
+        storage.packing != Packing::None) {
+      return false;
+    }
+    // Loops around it and this one: its place depends on none of them.
+    const std::vector<std::string> &iterators = (**given_.function().find(name)).iterators;
+    std::set<std::string> around;
+    for (size_t d = 0; d <= depth; ++d) {
+      const NestLoop &loop = nests_.times(name).loops[d];
+      if (loop.iterator && *loop.iterator < iterators.size()) {
+        around.insert(iterators[*loop.iterator]);
+      }
+    }
+    bool depends = false;
+    for (const ExprPtr &index : storage.index) {
+      visit(index, [&](const ExprPtr &node) {
+        depends = depends || (node->kind == ExprKind::Iterator && around.contains(node->name));
+      });
+    }
+    return !depends;
+  }
+
+  const Mapping &given_;
+  const Nests &nests_;
+  bool wide_;
+  std::map<std::string, const Part *> parts_;
+  std::vector<IterationVectors> found_;
+};
+
+} // namespace
+
+Nests IterationVectors::in(Nests nests) const {
+  if (rows > 0) {
+    nests.sink(members.front(), depth - 1, rows, 0);
+  }
+  nests.sink(members.front(), depth, lanes, begin);
+  return nests;
+}
+
+std::vector<Command> IterationVectors::commands(const Nests &nests,
+                                                const std::string &member) const {
+  const std::vector<NestLoop> &loops = nests.times(member).loops;
+  std::vector<Command> all;
+  for (const ExpandedScalar &local : locals) {
+    if (local.writers.front() == member) {
+      all.push_back({member, "private", {loops[depth].name}, {}});
+    }
+  }
+  all.push_back({member, "vectorize", {loops.back().name, lanes}, {}});
+  if (rows > 0) {
+    all.push_back({member, "unroll", {loops[loops.size() - 2].name, rows}, {}});
+  }
+  if (const auto unrolled = written_out.find(member); unrolled != written_out.end()) {
+    const std::string &loop = loops[loops.size() - 2].name;
+    if (unrolled->second.begin != 0) {
+      all.push_back({member, "shift", {loop, -unrolled->second.begin}, {}});
+    }
+    all.push_back({member, "unroll", {loop, unrolled->second.count}, {}});
+  }
+  return all;
+}
+
+std::string IterationVectors::why(const Nests &nests) const {
+  const std::string loop = nests.times(members.front()).loops[depth].name;
+  const std::string around = rows == 0 ? "" : std::to_string(rows) + " x ";
+  const std::string both =
+      rows == 0 ? loop : nests.times(members.front()).loops[depth - 1].name + " x " + loop;
+  return around + std::to_string(lanes) + " iterations of " + both +
+         " run at once, statement by statement, and what each has for itself stays in registers";
+}
+
+std::vector<IterationVectors> find_iteration_vectors(const Mapping &given, const Nests &nests,
+                                                     const std::vector<Part> &parts, bool wide) {
+  return VectorSearch(given, nests, parts, wide).find();
+}
+
+} // namespace tilewright

@@ -1,0 +1,53 @@
+// Iterations of a whole nest as the lanes of vectors (outer-loop vectorization; Nuzman and Zaks,
+// Outer-Loop Vectorization Revisited for Short SIMD Architectures, PACT 2008): where the iterations
+// of a loop have values of their own, in scalars and small arrays of the program, that nobody else
+// reads, so many of them run at once as a vector has lanes, statement by statement. The values stay
+// in registers.
+#pragma once
+
+#include "planning/auto/local_scalars.h"
+#include "planning/auto/nest_candidates.h"
+#include "planning/auto/nest_times.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Of a nest
+///     for j: { s[] = 0;  for k: s[] = s[] + A[k, j];  B[j] = s[] }
+/// becomes
+///     for strips of j: { for j (a vector): s[j] = 0
+///                        for k: for j (a vector): s[j] = s[j] + A[k, j]
+///                        for j (a vector): B[j] = s[j] }
+/// with an s for each strip.
+struct IterationVectors {
+  std::vector<std::string> members;
+  size_t depth = 0; ///< of the loop over the iterations
+  std::int64_t lanes = 0;
+  std::int64_t begin = 0; ///< where vectors begin
+  /// As many iterations of the loop around, with all that is in it, run at once; 0: one.
+  std::int64_t rows = 0;
+  std::vector<ExpandedScalar> locals; ///< the iterations' own values, an element for each
+  struct ShortLoop {
+    std::int64_t count; ///< of iterations
+    std::int64_t begin;
+  };
+  /// The innermost other loop of members, which is written out.
+  std::map<std::string, ShortLoop> written_out;
+
+  Nests in(Nests nests) const;
+  /// Of a member, where `nests` are those that in() has made.
+  std::vector<Command> commands(const Nests &nests, const std::string &member) const;
+  std::string why(const Nests &nests) const;
+};
+
+/// The nests in which that may gain something, as far as it is seen without a question to isl.
+/// `given`: with its scalars as the program has them; `parts`: all statements; `wide`: there are 32
+/// registers, and vectors of short loops inside come in pairs.
+std::vector<IterationVectors> find_iteration_vectors(const Mapping &given, const Nests &nests,
+                                                     const std::vector<Part> &parts, bool wide);
+
+} // namespace tilewright

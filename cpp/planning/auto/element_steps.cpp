@@ -152,6 +152,62 @@ bool ElementSteps::is_shared(size_t row, size_t column, const std::set<std::stri
   });
 }
 
+namespace {
+
+/// The dimensions of an array with this one behind all others.
+std::vector<std::int64_t> with_last(size_t dimensions, size_t last) {
+  std::vector<std::int64_t> order;
+  for (size_t d = 0; d < dimensions; ++d) {
+    if (d != last) {
+      order.push_back(static_cast<std::int64_t>(d));
+    }
+  }
+  order.push_back(static_cast<std::int64_t>(last));
+  return order;
+}
+
+} // namespace
+
+std::optional<std::vector<ElementSteps::Copy>>
+ElementSteps::panels(size_t row, size_t column, const std::set<std::string> &own,
+                     const std::vector<size_t> &inner) const {
+  std::map<std::string, Copy> copies;
+  std::set<std::string> others; // are read in another way, too
+  std::set<std::string> needed;
+  for (const Access &read : reads_) {
+    if (own.contains(read.array)) {
+      continue;
+    }
+    if (column >= read.steps.size() || row >= read.steps.size()) {
+      return std::nullopt;
+    }
+    const bool moves = std::any_of(inner.begin(), inner.end(),
+                                   [&](size_t loop) { return read.steps[loop] != Step::None; });
+    const auto along = read.along[column];
+    const bool is_panel = moves && read.is_constant && along && read.steps[row] == Step::None;
+    if (moves && read.steps[column] == Step::Other) {
+      needed.insert(read.array);
+    }
+    if (!is_panel) {
+      others.insert(read.array);
+      continue;
+    }
+    const Copy copy{read.array, with_last(read.dimensions, *along)};
+    if (copies.emplace(read.array, copy).first->second.order != copy.order) {
+      others.insert(read.array);
+    }
+  }
+  for (const std::string &array : others) {
+    copies.erase(array);
+  }
+  std::vector<Copy> all;
+  for (auto &[array, copy] : copies) {
+    needed.erase(array);
+    all.push_back(std::move(copy));
+  }
+  return needed.empty() ? std::optional(std::move(all)) : std::nullopt;
+}
+
 std::optional<std::vector<ElementSteps::Copy>> ElementSteps::copies_for(size_t iterator) const {
   std::map<std::string, Copy> copies;
   for (const Access &read : reads_) {
@@ -162,13 +218,7 @@ std::optional<std::vector<ElementSteps::Copy>> ElementSteps::copies_for(size_t i
     if (!read.is_constant || !along) {
       return std::nullopt;
     }
-    Copy copy{read.array, {}};
-    for (size_t d = 0; d < read.dimensions; ++d) {
-      if (d != *along) {
-        copy.order.push_back(static_cast<std::int64_t>(d));
-      }
-    }
-    copy.order.push_back(static_cast<std::int64_t>(*along));
+    const Copy copy{read.array, with_last(read.dimensions, *along)};
     const auto [known, is_new] = copies.emplace(read.array, copy);
     if (!is_new && known->second.order != copy.order) {
       return std::nullopt;

@@ -43,6 +43,13 @@ public:
   /// there are none, and empty where all does without.
   std::optional<std::vector<Copy>> copies_for(size_t iterator) const;
 
+  /// Copies of inputs that nobody overwrites, of which the same is read in all iterations of `row`:
+  /// after them, that lies side by side along `column`. Nothing if something else is read that does
+  /// not, and moves along one of `inner` besides.
+  std::optional<std::vector<Copy>> panels(size_t row, size_t column,
+                                          const std::set<std::string> &own,
+                                          const std::vector<size_t> &inner) const;
+
 private:
   /// How what is read, or written, moves with each iterator.
   struct Access {

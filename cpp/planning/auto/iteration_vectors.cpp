@@ -20,6 +20,8 @@ constexpr std::int64_t most_unrolled = 8;
 constexpr std::int64_t most_terms = 64;
 constexpr std::int64_t wide_rows = 8;
 constexpr std::int64_t narrow_rows = 4;
+/// So many rows share what is copied for them.
+constexpr std::int64_t rows_of_block = 128;
 
 class VectorSearch {
 public:
@@ -85,7 +87,7 @@ private:
         })) {
       return std::nullopt;
     }
-    IterationVectors vectors{members, depth, lanes_of(members, depth), 0, 0, {}, {}};
+    IterationVectors vectors{members, depth, lanes_of(members, depth), 0, 0, {}, {}, {}};
     vectors.locals = locals_of(members, depth);
     if (vectors.lanes < fewest_lanes || vectors.locals.empty()) {
       return std::nullopt;
@@ -98,6 +100,11 @@ private:
     const bool has_loops = std::any_of(members.begin(), members.end(), [&](const auto &name) {
       return nests_.times(name).loops.size() > depth + 1;
     });
+    const bool in_tiles = std::any_of(members.begin(), members.end(),
+                                      [&](const auto &name) {
+                                        return gains_by_tiles(*parts_.at(name), depth, own);
+                                      }) &&
+                          take_rows(vectors);
     for (const std::string &name : members) {
       const Part &part = *parts_.at(name);
       const size_t iterator = iterator_of(name, depth);
@@ -105,20 +112,23 @@ private:
       const Step written = part.steps.written(iterator);
       // What runs once for many iterations of loops inside may gather and scatter.
       const bool is_outside = has_loops && inner.empty();
-      const bool writes_apart =
-          !own.contains(name) && written != Step::Unit && (written == Step::None || !is_outside);
-      const bool reads_apart = !is_outside && part.steps.reads_apart(iterator, own, inner);
-      if (writes_apart || reads_apart) {
+      if (!own.contains(name) && written != Step::Unit && (written == Step::None || !is_outside)) {
         return std::nullopt;
       }
-      if (gains_by_tiles(part, depth, own)) {
-        vectors.rows = wide_ ? wide_rows : narrow_rows;
+      if (in_tiles) {
+        auto panels = part.steps.panels(iterator_of(name, depth - 1), iterator, own, inner);
+        if (!panels) {
+          return std::nullopt;
+        }
+        vectors.panels[name] = std::move(*panels);
+      } else if (gains_by_tiles(part, depth, own) ||
+                 (!is_outside && part.steps.reads_apart(iterator, own, inner))) {
+        return std::nullopt;
       }
       const auto begin = part.begins.find(iterator);
       vectors.begin = begin == part.begins.end() ? vectors.begin : begin->second;
     }
-    return vectors.rows == 0 || take_rows(vectors) ? std::optional(std::move(vectors))
-                                                   : std::nullopt;
+    return vectors;
   }
 
   /// Several iterations of the loop around run at once, too: nothing else is in it.
@@ -138,6 +148,7 @@ private:
       return false;
     }
     vectors.lanes = wide_ ? 2 * lanes_of(members, vectors.depth) : lanes_of(members, vectors.depth);
+    vectors.rows = wide_ ? wide_rows : narrow_rows;
     vectors.written_out.clear();
     vectors.locals = locals_of(members, vectors.depth, true);
     return true;
@@ -283,19 +294,21 @@ private:
 
 Nests IterationVectors::in(Nests nests) const {
   if (rows > 0) {
-    nests.sink(members.front(), depth - 1, rows, 0);
+    nests.sink_tiles(members.front(), depth - 1, rows_of_block, rows, lanes);
+  } else {
+    nests.sink(members.front(), depth, lanes, begin);
   }
-  nests.sink(members.front(), depth, lanes, begin);
   return nests;
 }
 
 std::vector<Command> IterationVectors::commands(const Nests &nests,
                                                 const std::string &member) const {
   const std::vector<NestLoop> &loops = nests.times(member).loops;
+  const size_t strip = rows > 0 ? depth + 1 : depth;
   std::vector<Command> all;
   for (const ExpandedScalar &local : locals) {
     if (local.writers.front() == member) {
-      all.push_back({member, "private", {loops[depth].name}, {}});
+      all.push_back({member, "private", {loops[strip].name}, {}});
     }
   }
   all.push_back({member, "vectorize", {loops.back().name, lanes}, {}});
@@ -309,15 +322,27 @@ std::vector<Command> IterationVectors::commands(const Nests &nests,
     }
     all.push_back({member, "unroll", {loop, unrolled->second.count}, {}});
   }
+  if (const auto copied = panels.find(member); copied != panels.end()) {
+    for (const ElementSteps::Copy &copy : copied->second) {
+      all.push_back({member,
+                     "cache",
+                     {copy.array, loops[depth].name, copy_name(member, copy), std::string("auto"),
+                      copy.order},
+                     {}});
+    }
+  }
   return all;
 }
 
+std::string IterationVectors::copy_name(const std::string &member, const ElementSteps::Copy &copy) {
+  return member + "_" + copy.array;
+}
+
 std::string IterationVectors::why(const Nests &nests) const {
-  const std::string loop = nests.times(members.front()).loops[depth].name;
-  const std::string around = rows == 0 ? "" : std::to_string(rows) + " x ";
-  const std::string both =
-      rows == 0 ? loop : nests.times(members.front()).loops[depth - 1].name + " x " + loop;
-  return around + std::to_string(lanes) + " iterations of " + both +
+  const std::vector<NestLoop> &loops = nests.times(members.front()).loops;
+  const std::string both = rows > 0 ? loops[depth - 1].name + " x " : "";
+  const std::string size = rows > 0 ? std::to_string(rows) + " x " : "";
+  return size + std::to_string(lanes) + " iterations of " + both + loops[depth].name +
          " run at once, statement by statement, and what each has for itself stays in registers";
 }
 

@@ -38,6 +38,10 @@ struct IterationVectors {
   /// The innermost other loop of members, which is written out.
   std::map<std::string, ShortLoop> written_out;
 
+  /// What members in tiles read of inputs, copied for a block of rows.
+  std::map<std::string, std::vector<ElementSteps::Copy>> panels;
+
+  static std::string copy_name(const std::string &member, const ElementSteps::Copy &copy);
   Nests in(Nests nests) const;
   /// Of a member, where `nests` are those that in() has made.
   std::vector<Command> commands(const Nests &nests, const std::string &member) const;

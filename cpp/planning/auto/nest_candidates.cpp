@@ -171,6 +171,7 @@ private:
     order.insert(order.end(), terms.begin(), terms.end());
     Candidate made{slanted(apart(depth), depth), {}, {}};
     made.nests.reorder(part_.name, depth, order);
+    const auto panels = copies.empty() ? part_.steps.panels(row, column, {}, terms) : std::nullopt;
     const std::int64_t height = wide_ ? wide_rows : narrow_rows;
     const std::int64_t lanes = part_.shape.lanes() * (wide_ ? 2 : 1);
     const std::string i = loop(row);
@@ -194,7 +195,7 @@ private:
     made.commands.insert(made.commands.end(),
                          {command("reorder", loops), command("unroll", {i + "11", height}),
                           command("vectorize", {j + "1", lanes})});
-    for (const ElementSteps::Copy &copy : copies) {
+    for (const ElementSteps::Copy &copy : panels ? *panels : copies) {
       made.copies.push_back(part_.name + "_" + copy.array);
       made.commands.push_back(command(
           "cache", {copy.array, block, made.copies.back(), std::string("auto"), copy.order}));

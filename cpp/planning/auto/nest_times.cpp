@@ -358,6 +358,26 @@ void Nests::sink(const std::string &computation, size_t depth, std::int64_t size
   }
 }
 
+void Nests::sink_tiles(const std::string &computation, size_t depth, std::int64_t block,
+                       std::int64_t rows, std::int64_t columns) {
+  const auto cut = [](const NestLoop &loop, const std::string &suffix, std::int64_t size) {
+    return NestLoop{loop.name + suffix, "floor((" + loop.value + ")/" + std::to_string(size) + ")",
+                    std::nullopt};
+  };
+  for (const std::string &name : sharing(computation, depth + 2)) {
+    NestTimes &times = times_.at(name);
+    const NestLoop row = times.loops[depth];
+    const NestLoop column = times.loops[depth + 1];
+    times.loops[depth] = cut(row, "_block", block);
+    times.loops[depth + 1] = cut(column, "_strip", columns);
+    const auto behind = static_cast<std::ptrdiff_t>(depth) + 2;
+    times.loops.insert(times.loops.begin() + behind, cut(row, "_strip", rows));
+    times.places.insert(times.places.begin() + behind, 0);
+    times.loops.insert(times.loops.end(), {row, column});
+    times.places.insert(times.places.end(), {0, 0});
+  }
+}
+
 void Nests::set_side_by_side(const std::string &computation, size_t depth, std::int64_t count,
                              std::int64_t skew) {
   for (const std::string &name : sharing(computation, depth + 2)) {

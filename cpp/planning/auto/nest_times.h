@@ -75,6 +75,16 @@ public:
   ///     for strips: { for j in the strip: A[j];  for k: for j in the strip: B[j, k] }
   void sink(const std::string &computation, size_t depth, std::int64_t size, std::int64_t begin);
 
+  /// The same in two loops, the one at `depth` and the one inside of it, which all share that share
+  /// the first one: tiles of `rows` x `columns` iterations, and `block` rows of tiles one after the
+  /// other:
+  ///     for i: for j: { A[i, j];  for k: B[i, j, k] }
+  /// becomes
+  ///     for blocks of i: for strips of j: for strips of i: {
+  ///       for i, j in the tile: A[i, j];  for k: for i, j in the tile: B[i, j, k] }
+  void sink_tiles(const std::string &computation, size_t depth, std::int64_t block,
+                  std::int64_t rows, std::int64_t columns);
+
   /// `count` iterations of the loop at `depth` run side by side within the one inside of it, each
   /// `skew` iterations behind the one before it. All that is in either loop is in both, and
   /// nothing else is inside of them:

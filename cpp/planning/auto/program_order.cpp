@@ -233,6 +233,14 @@ private:
       nests_ = nests;
       chained_.insert(each.members.begin(), each.members.end());
       in_lanes_.insert(each.members.begin(), each.members.end());
+      for (const Part &part : parts) {
+        const auto panels = each.panels.find(part.name);
+        if (panels != each.panels.end()) {
+          for (const ElementSteps::Copy &copy : panels->second) {
+            vectorize_copy(part, IterationVectors::copy_name(part.name, copy));
+          }
+        }
+      }
     }
   }
 

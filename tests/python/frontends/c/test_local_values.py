@@ -219,7 +219,9 @@ def test_a_sum_of_many_terms_rather_has_register_tiles():
         #pragma endscop
         }""").product
     product.auto_schedule()
-    assert "8 x 32 iterations of i x j" in str(product.explain()) or "4 x " in str(product.explain())
+    assert "8 x 32 iterations of i x j" in str(product.explain()) or "4 x " in str(
+        product.explain()
+    )
 
 
 def test_what_an_iteration_leaves_for_others_is_not_its_own():

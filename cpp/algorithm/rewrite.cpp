@@ -159,7 +159,9 @@ class InlinedValue {
 public:
   /// `taken`: the reader's iterators.
   InlinedValue(const Computation &gone, const ExprPtr &value, const std::set<std::string> &taken)
-      : gone_(gone), body_(with_other_iterators(value, taken)) {}
+      : gone_(gone), body_(with_other_iterators(value, taken)) {
+    visit(body_, [&](const ExprPtr &node) { has_states_ = has_states_ || !node->states.empty(); });
+  }
 
   ExprPtr at(const Expr &read) {
     std::string key = std::to_string(read.position);
@@ -182,12 +184,15 @@ private:
       const ExprPtr &subscript =
           read.operands[static_cast<size_t>(found - gone_.iterators.begin())];
       const bool is_same = subscript->kind == ExprKind::Iterator && subscript->name == name;
-      return is_same ? nullptr : subscript; // what does not change stays the same node
+      // What does not change stays the same node, unless it has state variables: the reader may be
+      // a loop over states that has them from the same place.
+      return is_same && !has_states_ ? nullptr : subscript;
     });
   }
 
   const Computation &gone_;
   ExprPtr body_;
+  bool has_states_ = false;
   std::map<std::string, ExprPtr> known_;
 };
 

@@ -183,21 +183,27 @@ std::vector<std::string> all_in(const MappingState &state, const std::string &bu
   return names;
 }
 
+/// `position`: of the loop among those of the computation itself.
 void make_private(MappingState &state, const Command &command, const std::string &name,
-                  const std::string &loop, const std::string &memory) {
-  const TimeSpaceMap &map = state.time_space.at(loops_owner(state, name));
-  const auto position = static_cast<int>(find_loop(map, loop, command));
+                  size_t position, const std::string &memory) {
   const Placement *placement = find_placement(state, name);
   if (placement != nullptr && placement->compute_at) {
     refuse(command, name + " is computed inside the loops of " + placement->other +
                         "; give it a buffer there with store_at");
   }
+  const std::vector<LoopDimension> &loops =
+      state.time_space.at(loops_owner(state, name)).dimensions;
+  if (position >= loops.size()) {
+    refuse(command, name + " is stored in the same buffer, and has no loop where " +
+                        command.computation + " has '" +
+                        CommandArguments(command).name(0, "a loop") + "'");
+  }
   Allocation allocation;
-  allocation.levels = position + 1;
+  allocation.levels = static_cast<int>(position) + 1;
   allocation.memory = memory;
   allocation.command = to_string(command);
   allocation.where = command.where;
-  allocation.loop = loop;
+  allocation.loop = loops[position].name;
   state.allocations[name] = std::move(allocation);
 }
 
@@ -214,11 +220,13 @@ void private_command(MappingState &state, const Command &command) {
     }
   }
   const std::string memory = memory_argument(arguments, command, 1);
+  const auto position =
+      static_cast<size_t>(find_loop(state.time_space.at(loops_owner(state, name)), loop, command));
   const std::string buffer = state.storage.at(name).buffer;
   const std::vector<std::string> names = all_in(state, buffer);
   const bool has_own_buffer = names.size() == 1 && buffer == name;
   if (has_own_buffer || is_callers_array(state, buffer)) {
-    make_private(state, command, name, loop, memory);
+    make_private(state, command, name, position, memory);
     state.storage[name] = Storage::identity(**state.function->find(name));
     return;
   }
@@ -229,7 +237,7 @@ void private_command(MappingState &state, const Command &command) {
                         "inside of loops");
   }
   for (const std::string &each : names) {
-    make_private(state, command, each, loop, memory);
+    make_private(state, command, each, position, memory);
   }
 }
 

@@ -2,6 +2,7 @@
 // stays the one that is called and evaluated; the mapping carries the rewritten one.
 #include "algorithm/convergence.h"
 #include "algorithm/existing.h"
+#include "algorithm/reads.h"
 #include "algorithm/reductions.h"
 #include "algorithm/rewrite.h"
 #include "mapping/accesses.h"
@@ -99,8 +100,13 @@ void inline_command(MappingState &state, const Command &command) {
     refuse(command, error.what());
   }
   forget(state, command.computation);
+  const ComputationPtr gone = *before->find(command.computation);
   for (const ComputationPtr &computation : state.function->computations) {
-    const InstanceSpace earlier = instance_space(**before->find(computation->name));
+    const ComputationPtr &reader = *before->find(computation->name);
+    if (!reads(*reader, *gone)) {
+      continue; // it has the loops that it had
+    }
+    const InstanceSpace earlier = instance_space(*reader);
     const InstanceSpace now = instance_space(*computation);
     if (earlier.reduced == 0 && now.reduced > 0) {
       const TimeSpaceMap &map = state.time_space.at(computation->name);

@@ -146,6 +146,17 @@ bool ElementSteps::reads_apart(size_t iterator, const std::set<std::string> &own
   });
 }
 
+bool ElementSteps::streams(size_t column, const std::set<std::string> &own,
+                           const std::vector<size_t> &inner) const {
+  return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    return !own.contains(read.array) && column < read.steps.size() &&
+           read.steps[column] == Step::Unit &&
+           std::any_of(
+               inner.begin(), inner.end(),
+               [&](size_t loop) { return read.steps[loop] != Step::None; });
+  });
+}
+
 bool ElementSteps::is_shared(size_t row, size_t column, const std::set<std::string> &except) const {
   return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
     return read.along[column] && read.steps[row] == Step::None && !except.contains(read.array);

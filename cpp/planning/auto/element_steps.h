@@ -30,6 +30,11 @@ public:
   /// nor lies side by side, and moves along one of `inner` besides?
   bool reads_apart(size_t iterator, const std::set<std::string> &own,
                    const std::vector<size_t> &inner) const;
+  /// Does something that is read or written, of others than `own`, lie side by side along `column`
+  /// and move along one of `inner`, too? In an order with these innermost but for the column, it is
+  /// touched a few elements at a time.
+  bool streams(size_t column, const std::set<std::string> &own,
+               const std::vector<size_t> &inner) const;
   /// Is something that is read side by side along `column`, or would be if it were packed, the same
   /// in all iterations of `row`? Not of the arrays `except`.
   bool is_shared(size_t row, size_t column, const std::set<std::string> &except = {}) const;

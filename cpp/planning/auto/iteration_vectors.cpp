@@ -20,6 +20,8 @@ constexpr std::int64_t most_unrolled = 8;
 constexpr std::int64_t most_terms = 64;
 constexpr std::int64_t wide_rows = 8;
 constexpr std::int64_t narrow_rows = 4;
+/// Sums of more terms rather go along whole rows of what they read, one after the other.
+constexpr std::int64_t most_streamed = 32;
 /// So many rows share what is copied for them.
 constexpr std::int64_t rows_of_block = 128;
 
@@ -122,7 +124,9 @@ private:
         }
         vectors.panels[name] = std::move(*panels);
       } else if (gains_by_tiles(part, depth, own) ||
-                 (!is_outside && part.steps.reads_apart(iterator, own, inner))) {
+                 (!is_outside && part.steps.reads_apart(iterator, own, inner)) ||
+                 (terms_in(name, depth) > most_streamed &&
+                  part.steps.streams(iterator, own, inner))) {
         return std::nullopt;
       }
       const auto begin = part.begins.find(iterator);

@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
+from fuzz.drawn_places import draw_private_places, draw_storage
 from fuzz.function_model import condition_text
 from fuzz.linear import iterator
 from fuzz.loop_model import COPYING
@@ -349,30 +350,6 @@ def draw_window(rng: random.Random, model: Model) -> Command | None:
     return ["", "transaction", [inside, [computation, "store_at", [reader, loops[outer]]]]]
 
 
-def draw_private_places(rng: random.Random, model: Model) -> Command | None:
-    """Places in one buffer, which is then private: of one computation, or of two in one nest."""
-    own = [c for c in model.order if c not in model.outputs and model.nests[c].loops]
-    if not own:
-        return None
-    pairs = [
-        (p.computation, p.other)
-        for p in model.placements
-        if not p.inside and p.shared and p.computation in own and p.other in own
-    ]
-    chosen = rng.choice(pairs) if pairs and rng.random() < 0.8 else (rng.choice(own),)
-    rank = rng.randint(0, max(len(model.own(c)) for c in chosen))
-    stores: list[Any] = []
-    for c in chosen:
-        index: list[Any] = [[0, {i: 1}] for i in model.own(c)[-rank:]] if rank else []
-        index = [[0, {}]] * (rank - len(index)) + index
-        if index and rng.random() < 0.3:
-            position = rng.randrange(len(index))
-            index[position] = ["mod", index[position], rng.choice((1, 2, 3))]
-        stores.append([c, "store_in", [f"b_{chosen[0]}", index]])
-    loop = rng.choice([loop.name for loop in model.nests[chosen[0]].loops])
-    return ["", "transaction", [*stores, [chosen[0], "private", [loop]]]]
-
-
 def names(value: list[Any]) -> set[str]:
     """The arrays that a value reads."""
     return {node[1] for node in walk(value) if node[0] == "read"}
@@ -483,48 +460,6 @@ def draw_new_loops(rng: random.Random, model: Model, computation: str) -> Comman
     if rng.random() < 0.2:
         dimensions.insert(rng.randint(0, len(dimensions)), [rng.randint(0, 2), {}])
     return [computation, "apply_schedule", [dimensions, draw_names(rng, len(dimensions))]]
-
-
-def draw_storage(rng: random.Random, model: Model, computation: str) -> Command | None:
-    own = model.own(computation)
-    draw = rng.random()
-    if computation in model.outputs and rng.random() < 0.9:
-        draw = 0.7  # outputs have their own places, or those of an input
-    index: list[Any] = [[0, {i: 1}] for i in own]
-    buffer = f"b_{computation}"
-    if draw < 0.35 and own:
-        position = rng.randrange(len(own))
-        index[position] = ["mod", index[position], rng.choice((1, 2, 2, 3, 3))]
-    elif draw < 0.5 and own:
-        del index[rng.randrange(len(own))]
-        index = index or [[0, {}]]
-    elif draw < 0.6 and own:
-        rng.shuffle(index)
-    elif draw < 0.65 and own:
-        index[rng.randrange(len(index))] = ["div", index[0], 2]
-    elif draw < 0.75:
-        fitting = [
-            x
-            for x, one in model.inputs.items()
-            if one["dtype"] == model.types[computation] and len(one["extents"]) == len(index)
-        ]
-        if not fitting:
-            return None
-        buffer = rng.choice(fitting)
-    else:
-        others = [n for n in model.order if n != computation]
-        if not others:
-            return None
-        other = rng.choice(others)
-        buffer = model.storage[other][0]
-        rank = len(model.storage[other][1])
-        if len(index) > rank:
-            index = index[:rank] if rank else [[0, {}]]
-        while len(index) < rank:
-            index.append([0, {}])
-        if index and rng.random() < 0.15:
-            index[0] = [index[0][0] + 1, index[0][1]]
-    return [computation, "store_in", [buffer, index]]
 
 
 # ---- for the library ----

@@ -168,10 +168,10 @@ class OrderCommands(MappingState):
         for n in together:  # all that is in the buffer, where store_in has put it
             own = [one.name for one in self.nests[n].loops]
             inside = self.placement(n)
-            if loop not in own or (inside is not None and inside.inside):
+            if len(own) <= names.index(loop) or (inside is not None and inside.inside):
                 raise Refused("no such loop of what is in the buffer, too")
-            self.allocations[n] = ("", own.index(loop) + 1)
-            self.private_loops[n] = loop
+            self.allocations[n] = ("", names.index(loop) + 1)
+            self.private_loops[n] = own[names.index(loop)]
 
     def _fit_private(self, c: str) -> None:
         """The loop that was named, wherever it is now; of one that was split, what took its place."""

@@ -141,10 +141,7 @@ def test_iterations_with_a_sum_of_their_own_run_in_lanes():
     np.testing.assert_array_equal(before, after)
     assert "run at once, statement by statement" in str(life.explain())
     assert ".private(" in str(schedule)
-    assert life.loops.count("# vector(") if isinstance(life.loops, str) else True
-    loops = str(life.loops)
-    assert "for i in range(1, h - 1):  # parallel" in loops  # each strip has a sum of its own
-    assert tw.Schedule.parse(str(schedule)) == schedule if hasattr(tw.Schedule, "parse") else True
+    assert "for i in range(1, h - 1):  # parallel" in str(life.loops)  # each has sums of its own
 
 
 def test_forces_are_summed_side_by_side_in_their_order():
@@ -204,24 +201,40 @@ def test_small_arrays_of_an_iteration_have_an_element_for_each_lane():
     assert "iterations of i run at once" in str(blocks.explain())
 
 
-def test_a_sum_of_many_terms_rather_has_register_tiles():
-    product = tw.c.load("""
-        void product(int n, const float a[restrict n][n], const float b[restrict n][n],
-                     float c[restrict n][n]) {
+TRANSPOSED = {"b[k][j]": "b", "b[j][k]": "b.T"}
+
+
+@pytest.mark.parametrize("read", TRANSPOSED)
+def test_sums_of_many_terms_have_register_tiles_and_panels(read):
+    linear = tw.c.load(
+        """
+        void linear(int n, int m, int o, const double a[restrict n][m], BOUND, const double z[restrict o],
+                    double c[restrict n][o]) {
         #pragma scop
           for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++) {
-              float s = 0;
-              for (int k = 0; k < n; k++)
-                s += a[i][k] * b[k][j];
-              c[i][j] = s;
+            for (int j = 0; j < o; j++) {
+              double s = z[j];
+              for (int k = 0; k < m; k++)
+                s += a[i][k] * READ;
+              c[i][j] = s > 0 ? s : 0;
             }
         #pragma endscop
-        }""").product
-    product.auto_schedule()
-    assert "8 x 32 iterations of i x j" in str(product.explain()) or "4 x " in str(
-        product.explain()
-    )
+        }""".replace("READ", read).replace(
+            "BOUND", "const double b[restrict %s]" % ("m][o" if read == "b[k][j]" else "o][m")
+        )
+    ).linear
+    rng = np.random.default_rng(6)
+    n, m, o = 141, 30, 37  # more than one block of rows, and borders of tiles
+    a, b, z = rng.random((n, m)), rng.random((m, o)) - 0.5, rng.random(o) - 0.5
+    if read == "b[j][k]":
+        b = b.T.copy()
+    before, after = np.zeros((n, o)), np.zeros((n, o))
+    linear(n, m, o, a, b, z, before)
+    linear.auto_schedule()
+    linear(n, m, o, a, b, z, after)
+    np.testing.assert_array_equal(before, after)
+    assert "iterations of i x j run at once" in str(linear.explain())
+    assert "S2_b = empty(" in str(linear.loops)  # a panel of it lies side by side
 
 
 def test_what_an_iteration_leaves_for_others_is_not_its_own():

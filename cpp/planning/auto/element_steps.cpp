@@ -146,6 +146,15 @@ bool ElementSteps::reads_apart(size_t iterator, const std::set<std::string> &own
   });
 }
 
+bool ElementSteps::is_same(const std::string &array, const std::vector<size_t> &iterators) const {
+  return std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    return read.array != array ||
+           std::all_of(iterators.begin(), iterators.end(), [&](size_t iterator) {
+             return iterator < read.steps.size() && read.steps[iterator] == Step::None;
+           });
+  });
+}
+
 bool ElementSteps::streams(size_t column, const std::set<std::string> &own,
                            const std::vector<size_t> &inner) const {
   return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {

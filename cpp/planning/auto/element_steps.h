@@ -55,6 +55,9 @@ public:
                                           const std::set<std::string> &own,
                                           const std::vector<size_t> &inner) const;
 
+  /// Is the same read of an array in all iterations of these?
+  bool is_same(const std::string &array, const std::vector<size_t> &iterators) const;
+
 private:
   /// How what is read, or written, moves with each iterator.
   struct Access {

@@ -123,16 +123,38 @@ private:
           return std::nullopt;
         }
         vectors.panels[name] = std::move(*panels);
-      } else if (gains_by_tiles(part, depth, own) ||
-                 (!is_outside && part.steps.reads_apart(iterator, own, inner)) ||
-                 (terms_in(name, depth) > most_streamed &&
-                  part.steps.streams(iterator, own, inner))) {
+      } else if (gains_by_tiles(part, depth, own) || (terms_in(name, depth) > most_streamed &&
+                                                      part.steps.streams(iterator, own, inner))) {
         return std::nullopt;
+      } else if (!is_outside && part.steps.reads_apart(iterator, own, inner)) {
+        auto copies = copies_for_nest(part, depth, iterator);
+        if (copies.empty()) {
+          return std::nullopt;
+        }
+        vectors.panels[name] = std::move(copies);
       }
       const auto begin = part.begins.find(iterator);
       vectors.begin = begin == part.begins.end() ? vectors.begin : begin->second;
     }
     return vectors;
+  }
+
+  /// Copies for each iteration of the outermost loop, of what many iterations inside of it read;
+  /// after them all lies side by side. None if there are no such.
+  std::vector<ElementSteps::Copy> copies_for_nest(const Part &part, size_t depth,
+                                                  size_t column) const {
+    auto copies = depth < 2 ? std::nullopt : part.steps.copies_for(column);
+    std::vector<size_t> around;
+    for (size_t d = 0; d < depth; ++d) {
+      if (const auto iterator = nests_.times(part.name).loops[d].iterator) {
+        around.push_back(*iterator);
+      }
+    }
+    const bool is_one =
+        copies && std::all_of(copies->begin(), copies->end(), [&](const ElementSteps::Copy &copy) {
+          return part.steps.is_same(copy.array, around);
+        });
+    return is_one ? std::move(*copies) : std::vector<ElementSteps::Copy>();
   }
 
   /// Several iterations of the loop around run at once, too: nothing else is in it.
@@ -330,8 +352,8 @@ std::vector<Command> IterationVectors::commands(const Nests &nests,
     for (const ElementSteps::Copy &copy : copied->second) {
       all.push_back({member,
                      "cache",
-                     {copy.array, loops[depth].name, copy_name(member, copy), std::string("auto"),
-                      copy.order},
+                     {copy.array, loops[rows > 0 ? depth : 0].name, copy_name(member, copy),
+                      std::string("auto"), copy.order},
                      {}});
     }
   }

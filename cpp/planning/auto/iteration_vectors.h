@@ -38,7 +38,8 @@ struct IterationVectors {
   /// The innermost other loop of members, which is written out.
   std::map<std::string, ShortLoop> written_out;
 
-  /// What members in tiles read of inputs, copied for a block of rows.
+  /// What members read of inputs, copied for a block of rows of tiles, or for an iteration of the
+  /// outermost loop.
   std::map<std::string, std::vector<ElementSteps::Copy>> panels;
 
   static std::string copy_name(const std::string &member, const ElementSteps::Copy &copy);

@@ -521,11 +521,49 @@ private:
   /// that they write; nothing if data choose its iterations.
   std::vector<Command> together_on_threads(const Names &names, size_t depth) const {
     std::vector<Command> commands = scalars_along(now_.mapping, nests_, names, depth, endless_);
+    const std::vector<Command> arrays = private_arrays(names, depth);
+    commands.insert(commands.end(), arrays.begin(), arrays.end());
     for (const std::string &name : names) {
       if (is_chosen(name, nests_.times(name).loops[depth])) {
         return {};
       }
       commands.push_back({name, "parallelize", {nests_.times(name).loops[depth].name}, {}});
+    }
+    return commands;
+  }
+
+  /// Arrays of the program's own in which all iterations of the loop at `depth` have one place:
+  /// each iteration gets such an array for itself, if nobody outside of the loop uses it.
+  std::vector<Command> private_arrays(const Names &names, size_t depth) const {
+    const MappingState &state = now_.mapping.state();
+    std::map<std::string, std::string> first; // by buffer
+    for (const std::string &name : names) {
+      const Storage &storage = state.storage.at(name);
+      const auto iterator = nests_.times(name).loops[depth].iterator;
+      const std::vector<std::string> &iterators = (**given_.function().find(name)).iterators;
+      bool depends = !iterator || *iterator >= iterators.size();
+      for (const ExprPtr &index : storage.index) {
+        visit(index, [&](const ExprPtr &node) {
+          depends =
+              depends || (node->kind == ExprKind::Iterator && node->name == iterators[*iterator]);
+        });
+      }
+      const bool is_own = now_.mapping.function().find(storage.buffer) == nullptr;
+      if (is_own && !depends && !storage.index.empty() && !state.allocations.contains(name) &&
+          storage.packing == Packing::None && storage.record == Record{}) {
+        first.emplace(storage.buffer, name);
+      }
+    }
+    std::vector<Command> commands;
+    for (const auto &[buffer, name] : first) {
+      const bool is_inside =
+          std::all_of(state.storage.begin(), state.storage.end(), [&, &of = buffer](auto &entry) {
+            return entry.second.buffer != of ||
+                   std::find(names.begin(), names.end(), entry.first) != names.end();
+          });
+      if (is_inside) {
+        commands.push_back({name, "private", {nests_.times(name).loops[depth].name}, {}});
+      }
     }
     return commands;
   }

@@ -383,10 +383,10 @@ MUTATIONS = [
         "",
     ),
     Mutation(
-        "what shares a private buffer begins at the same element of it, whatever its place is",
+        "what shares a private buffer may stand outside of its loop",
         "cpp/mapping/program_replicas.cpp",
-        "inside[d] = binary(Op::Sub, index[d], box.lower[d]);",
-        "inside[d] = binary(Op::Sub, state_.storage.at(members.front()->name).index[d], box.lower[d]);",
+        "require_inside(*members.front(), statement,",
+        "if (member == members.front()) require_inside(*members.front(), statement,",
     ),
     Mutation(
         "a buffer in which store_in has put several may be private for one of them",

@@ -207,6 +207,59 @@ std::vector<Command> scalars_along(const Mapping &mapping, const Nests &nests,
   return stores;
 }
 
+std::vector<Command> private_arrays(const Mapping &mapping, const Nests &nests,
+                                    const std::vector<std::string> &names, size_t depth) {
+  const MappingState &state = mapping.state();
+  std::map<std::string, std::string> first; // by buffer
+  for (const std::string &name : names) {
+    const Storage &storage = state.storage.at(name);
+    const std::optional<size_t> iterator = nests.times(name).loops[depth].iterator;
+    const std::vector<std::string> &iterators = (**mapping.function().find(name)).iterators;
+    bool depends = iterator.value_or(iterators.size()) >= iterators.size();
+    for (const ExprPtr &index : storage.index) {
+      visit(index, [&](const ExprPtr &node) {
+        depends =
+            depends || (node->kind == ExprKind::Iterator && node->name == iterators[*iterator]);
+      });
+    }
+    const bool is_plain = storage.packing == Packing::None && storage.record == Record{};
+    if (mapping.function().find(storage.buffer) == nullptr && is_plain && !depends &&
+        !storage.index.empty() && !state.allocations.contains(name)) {
+      first.emplace(storage.buffer, name);
+    }
+  }
+  std::vector<Command> commands;
+  for (const auto &[buffer, name] : first) {
+    const bool is_inside =
+        std::all_of(state.storage.begin(), state.storage.end(), [&, &of = buffer](auto &entry) {
+          return entry.second.buffer != of ||
+                 std::find(names.begin(), names.end(), entry.first) != names.end();
+        });
+    if (is_inside) {
+      commands.push_back({name, "private", {nests.times(name).loops[depth].name}, {}});
+    }
+  }
+  return commands;
+}
+
+bool only_keeps_scalars(const Computation &computation, const Nests &nests,
+                        const std::vector<ExpandedScalar> &scalars,
+                        const std::function<bool(const std::string &)> &is_changed) {
+  const size_t loops = nests.times(computation.name).loops.size();
+  return std::all_of(computation.pieces.begin(), computation.pieces.end(), [&](const Piece &each) {
+    if (each.value->kind != ExprKind::Access) {
+      return false;
+    }
+    const std::string &read = each.value->producer->name;
+    return std::any_of(scalars.begin(), scalars.end(),
+                       [&](const ExpandedScalar &scalar) {
+                         return std::find(scalar.writers.begin(), scalar.writers.end(), read) !=
+                                scalar.writers.end();
+                       }) &&
+           !is_changed(read) && nests.shared(computation.name, read) == loops;
+  });
+}
+
 std::set<std::string> changed_in_vain(const Function &function, const Nests &nests,
                                       const std::vector<ExpandedScalar> &scalars,
                                       const std::function<bool(const std::string &)> &is_changed) {

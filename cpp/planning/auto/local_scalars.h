@@ -36,6 +36,19 @@ std::vector<Command> scalars_along(const Mapping &mapping, const Nests &nests,
                                    const std::vector<std::string> &names, size_t depth,
                                    const std::vector<std::string> &endless);
 
+/// Makes arrays of the program's own, written by some of `names`, private to the iterations of the
+/// loop at `depth`, which all of these share: arrays in which all iterations have one place, and
+/// that nobody outside of the loop uses.
+std::vector<Command> private_arrays(const Mapping &mapping, const Nests &nests,
+                                    const std::vector<std::string> &names, size_t depth);
+
+/// Does it only store what a scalar is in each iteration of a loop that runs as the program has it?
+/// It would have to be kept for vectors first, at the price of what they gain. `is_changed`: has a
+/// computation other loops than the program's?
+bool only_keeps_scalars(const Computation &computation, const Nests &nests,
+                        const std::vector<ExpandedScalar> &scalars,
+                        const std::function<bool(const std::string &)> &is_changed);
+
 /// The writers of such scalars that gain nothing by loops of their own, of those that have some
 /// (`is_changed`): they do little, and all that reads what they write runs beside them in the
 /// program's loops (`nests`). There a processor computes them while it waits for the others; apart,

@@ -197,40 +197,52 @@ private:
 
   /// Nests whose iterations have values of their own.
   void run_iterations_in_lanes(const std::vector<Part> &parts) {
-    if (!endless_.empty()) {
+    auto found = endless_.empty() ? find_iteration_vectors(given_, nests_, parts, wide_)
+                                  : std::vector<IterationVectors>();
+    std::erase_if(found, [&](const IterationVectors &each) {
+      return std::any_of(each.members.begin(), each.members.end(), [&](const std::string &name) {
+        const auto repeated = repeated_.find(name);
+        return chained_.contains(name) ||
+               (repeated != repeated_.end() && !repeated->second.empty());
+      });
+    });
+    run_in_lanes(found, parts);
+  }
+
+  /// All at once; if the answer is no, each half of them.
+  void run_in_lanes(std::span<const IterationVectors> all, const std::vector<Part> &parts) {
+    if (all.empty() || try_in_lanes(all, parts) || all.size() == 1) {
       return;
     }
-    for (const IterationVectors &each : find_iteration_vectors(given_, nests_, parts, wide_)) {
-      const bool is_free =
-          std::none_of(each.members.begin(), each.members.end(), [&](const std::string &name) {
-            const auto repeated = repeated_.find(name);
-            return chained_.contains(name) ||
-                   (repeated != repeated_.end() && !repeated->second.empty());
-          });
-      if (!is_free) {
-        continue;
-      }
-      const Nests nests = each.in(nests_);
-      const auto own = own_;
-      const std::vector<ExpandedScalar> scalars = scalars_;
+    run_in_lanes(all.first(all.size() / 2), parts);
+    run_in_lanes(all.subspan(all.size() / 2), parts);
+  }
+
+  bool try_in_lanes(std::span<const IterationVectors> all, const std::vector<Part> &parts) {
+    const auto own = own_;
+    const std::vector<ExpandedScalar> scalars = scalars_;
+    Nests nests = nests_;
+    for (const IterationVectors &each : all) {
       std::erase_if(scalars_, [&](const ExpandedScalar &scalar) {
         return std::find(each.members.begin(), each.members.end(), scalar.writers.front()) !=
                each.members.end();
       });
       scalars_.insert(scalars_.end(), each.locals.begin(), each.locals.end());
+      nests = each.in(std::move(nests));
       for (const std::string &name : each.members) {
         own_[name] = each.commands(nests, name);
       }
-      auto found = store_scalars() ? with_all(nests, {}, {}, whole_operation_limit) : std::nullopt;
-      if (!found) {
-        own_ = own;
-        scalars_ = scalars;
-        store_scalars();
-        continue;
-      }
+    }
+    auto found = store_scalars() ? with_all(nests, {}, {}, whole_operation_limit) : std::nullopt;
+    if (!found) {
+      own_ = own;
+      scalars_ = scalars;
+      store_scalars();
+      return false;
+    }
+    now_ = std::move(*found);
+    for (const IterationVectors &each : all) {
       decisions_.push_back({listed(each.members), each.why(nests_)});
-      now_ = std::move(*found);
-      nests_ = nests;
       chained_.insert(each.members.begin(), each.members.end());
       in_lanes_.insert(each.members.begin(), each.members.end());
       for (const Part &part : parts) {
@@ -242,6 +254,8 @@ private:
         }
       }
     }
+    nests_ = std::move(nests);
+    return true;
   }
 
   /// Of statements with a loop of one iteration, which data choose: it counts for nothing.
@@ -309,27 +323,11 @@ private:
     });
   }
 
-  /// Does it only store what a scalar is in each iteration of a loop that runs as the program has
-  /// it? It would have to be kept for vectors first, at the price of what they gain.
-  bool only_keeps_scalars(const Part &part) const {
-    const Computation &computation = **given_.function().find(part.name);
-    return std::all_of(
-        computation.pieces.begin(), computation.pieces.end(), [&](const Piece &each) {
-          if (each.value->kind != ExprKind::Access) {
-            return false;
-          }
-          const std::string &read = each.value->producer->name;
-          return std::any_of(scalars_.begin(), scalars_.end(),
-                             [&](const ExpandedScalar &scalar) {
-                               return std::find(scalar.writers.begin(), scalar.writers.end(),
-                                                read) != scalar.writers.end();
-                             }) &&
-                 !own_.contains(read) && nests_.shared(part.name, read) == part.loops;
-        });
-  }
-
   std::vector<Candidate> candidates(const Part &part) const {
-    if (in_vain_.contains(part.name) || only_keeps_scalars(part)) {
+    const bool only_keeps =
+        only_keeps_scalars(**given_.function().find(part.name), nests_, scalars_,
+                           [&](const std::string &name) { return own_.contains(name); });
+    if (in_vain_.contains(part.name) || only_keeps) {
       return {};
     }
     std::vector<Candidate> found = candidates_for(part, nests_, depths_, wide_);
@@ -521,49 +519,13 @@ private:
   /// that they write; nothing if data choose its iterations.
   std::vector<Command> together_on_threads(const Names &names, size_t depth) const {
     std::vector<Command> commands = scalars_along(now_.mapping, nests_, names, depth, endless_);
-    const std::vector<Command> arrays = private_arrays(names, depth);
+    const std::vector<Command> arrays = private_arrays(now_.mapping, nests_, names, depth);
     commands.insert(commands.end(), arrays.begin(), arrays.end());
     for (const std::string &name : names) {
       if (is_chosen(name, nests_.times(name).loops[depth])) {
         return {};
       }
       commands.push_back({name, "parallelize", {nests_.times(name).loops[depth].name}, {}});
-    }
-    return commands;
-  }
-
-  /// Arrays of the program's own in which all iterations of the loop at `depth` have one place:
-  /// each iteration gets such an array for itself, if nobody outside of the loop uses it.
-  std::vector<Command> private_arrays(const Names &names, size_t depth) const {
-    const MappingState &state = now_.mapping.state();
-    std::map<std::string, std::string> first; // by buffer
-    for (const std::string &name : names) {
-      const Storage &storage = state.storage.at(name);
-      const auto iterator = nests_.times(name).loops[depth].iterator;
-      const std::vector<std::string> &iterators = (**given_.function().find(name)).iterators;
-      bool depends = !iterator || *iterator >= iterators.size();
-      for (const ExprPtr &index : storage.index) {
-        visit(index, [&](const ExprPtr &node) {
-          depends =
-              depends || (node->kind == ExprKind::Iterator && node->name == iterators[*iterator]);
-        });
-      }
-      const bool is_own = now_.mapping.function().find(storage.buffer) == nullptr;
-      if (is_own && !depends && !storage.index.empty() && !state.allocations.contains(name) &&
-          storage.packing == Packing::None && storage.record == Record{}) {
-        first.emplace(storage.buffer, name);
-      }
-    }
-    std::vector<Command> commands;
-    for (const auto &[buffer, name] : first) {
-      const bool is_inside =
-          std::all_of(state.storage.begin(), state.storage.end(), [&, &of = buffer](auto &entry) {
-            return entry.second.buffer != of ||
-                   std::find(names.begin(), names.end(), entry.first) != names.end();
-          });
-      if (is_inside) {
-        commands.push_back({name, "private", {nests_.times(name).loops[depth].name}, {}});
-      }
     }
     return commands;
   }

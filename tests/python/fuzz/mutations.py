@@ -477,7 +477,7 @@ class Scratch:
             for path in sorted((ROOT / name).rglob("*"))
             if path.is_file() and path.suffix != ".so" and "__pycache__" not in path.parts
         ]
-        names = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE")
+        names = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "scripts/groups.py")
         wanted += [ROOT / name for name in names if (ROOT / name).exists()]
         copies = {self.sources / path.relative_to(ROOT): path for path in wanted}
         for copy in self.sources.rglob("*"):

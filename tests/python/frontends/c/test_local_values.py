@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import random_iterations
 
 import tilewright as tw
 
@@ -259,3 +260,14 @@ def test_what_an_iteration_leaves_for_others_is_not_its_own():
         running.auto_schedule()
     np.testing.assert_array_equal(results[0][0], results[1][0])
     np.testing.assert_array_equal(results[0][1], results[1][1])
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_random_iterations_have_the_bits_of_the_programs_order(seed):
+    random_iterations.check(seed)
+
+
+def test_some_random_iterations_run_in_lanes():
+    schedules = [str(random_iterations.check(seed)) for seed in range(100, 106)]
+    assert any(".private(" in schedule for schedule in schedules)
+    assert any(".inline(" in schedule for schedule in schedules)

@@ -91,7 +91,8 @@ private:
     }
     IterationVectors vectors{members, depth, lanes_of(members, depth), 0, 0, {}, {}, {}};
     vectors.locals = locals_of(members, depth);
-    if (vectors.lanes < fewest_lanes || vectors.locals.empty()) {
+    if (vectors.lanes < fewest_lanes ||
+        (vectors.locals.empty() && !add_up_briefly(members, depth))) {
       return std::nullopt;
     }
     std::set<std::string> own;
@@ -204,6 +205,18 @@ private:
         vectors.written_out[name] = all;
       }
     }
+  }
+
+  /// Do they begin and go on with few terms of sums in one array? Its elements stay in registers.
+  bool add_up_briefly(const Names &members, size_t depth) const {
+    const std::string &buffer = given_.storage(members.front()).buffer;
+    return std::all_of(members.begin(), members.end(),
+                       [&](const std::string &name) {
+                         return given_.storage(name).buffer == buffer &&
+                                terms_in(name, depth) <= most_terms;
+                       }) &&
+           std::any_of(members.begin(), members.end(),
+                       [&](const std::string &name) { return terms_in(name, depth) > 1; });
   }
 
   /// Of the loops inside of the one at `depth`.

@@ -63,10 +63,10 @@ def _inlined(function: tw.Function, names: Sequence[str], attempts: int) -> int:
     return len(names)
 
 
-def _own_memory(commands: Iterable[tuple[str, str, Sequence[object]]]) -> set[str]:
-    """The computations that are stored in memory of the program's own: a buffer, and where in it."""
+def _own_memory(commands: Iterable[tuple[str, str, Sequence[object]]]) -> dict[str, str]:
+    """The computations that are stored in memory of the program's own, each with its buffer."""
     return {
-        name
+        name: str(arguments[0]).partition("[")[0]
         for name, command, arguments in commands
         if command == "store_in" and len(arguments) == 2
     }
@@ -84,12 +84,15 @@ class _Value:
     #: The elements that are read of it: the constants among the subscripts.
     elements: set[tuple[str, ...]] = field(default_factory=set)
     is_local: bool = True
+    #: Whether loops that it is not in are around some read of it.
+    is_deeper: bool = False
 
 
 class _Values:
     """The values of a function, and where each of them ends up."""
 
-    def __init__(self, function: tw.Function, own: set[str]) -> None:
+    def __init__(self, function: tw.Function, own: dict[str, str]) -> None:
+        self._own = own
         self._outputs = set(function.outputs)
         computations = {name: function._array(name) for name in function.computations}
         self._values: dict[str, _Value] = {}
@@ -122,10 +125,14 @@ class _Values:
                     continue
                 read.readers.add(reader)
                 element = _element_of(node, computation)
-                if element is None or producer.name == reader:
+                is_deeper = len(producer.iterators) < len(computation.iterators)
+                # What a sum begins with, in the sum's own place, stays there.
+                begins = is_deeper and self._own.get(reader) == self._own.get(producer.name)
+                if element is None or producer.name == reader or begins:
                     read.is_local = False
                 else:
                     read.elements.add(element)
+                    read.is_deeper |= is_deeper
         self._note_views(list(views.values()))
 
     def _note_views(self, open_views: list[_core.Computation]) -> None:
@@ -150,9 +157,12 @@ class _Values:
         roots: dict[str, set[str]] = {}
         grown = {name: each.nodes for name, each in self._values.items()}
         operations = {name: each.operations for name, each in self._values.items()}
-        found = []
+        found: list[str] = []
         for name in self._readers_first():
             value = self._values[name]
+            value.is_deeper |= any(
+                reader in found and self._values[reader].is_deeper for reader in value.readers
+            )
             # Around a recurrence, some readers are not known yet.
             ends = set().union(*(roots.get(reader, {reader}) for reader in value.readers))
             if not self._fits(name, ends, operations[name]) or any(
@@ -173,8 +183,8 @@ class _Values:
             return False
         if operations * (len(ends) - 1) > _MOST_OPERATIONS:
             return False
-        # Each term would compute it again.
-        return not operations or not ends & self._has_terms
+        # Each term, and each iteration of a loop inside, would compute it again.
+        return not operations or not (value.is_deeper or ends & self._has_terms)
 
     def _readers_first(self) -> list[str]:
         order: list[str] = []
@@ -197,9 +207,10 @@ class _Values:
 
 
 def _element_of(node: _core.Expr, reader: _core.Computation) -> tuple[str, ...] | None:
-    """Which element of its own iteration a reader reads: None if it is one of others."""
+    """Which element of its own iteration, or of one around it, a reader reads: None if it is one of
+    others."""
     iterators = [each.name for each in node.operands if each.kind == "iterator"]
-    if iterators != list(reader.iterators):
+    if iterators != list(reader.iterators)[: len(iterators)]:
         return None
     others = [each for each in node.operands if each.kind != "iterator"]
     if any(each.kind != "constant" for each in others):

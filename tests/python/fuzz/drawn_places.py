@@ -53,7 +53,7 @@ def draw_storage(rng: random.Random, model: Model, computation: str) -> Command 
 
 
 def draw_private_places(rng: random.Random, model: Model) -> Command | None:
-    """Places in one buffer, which is then private: of one computation, or of two in one nest."""
+    """Places in one buffer, which is then private: of one computation, or of two, mostly in one nest."""
     own = [c for c in model.order if c not in model.outputs and model.nests[c].loops]
     if not own:
         return None
@@ -62,7 +62,11 @@ def draw_private_places(rng: random.Random, model: Model) -> Command | None:
         for p in model.placements
         if not p.inside and p.shared and p.computation in own and p.other in own
     ]
-    chosen = rng.choice(pairs) if pairs and rng.random() < 0.8 else (rng.choice(own),)
+    draw = rng.random()
+    if draw < 0.2 and len(own) > 1:
+        chosen = tuple(rng.sample(own, 2))  # mostly not in one nest
+    else:
+        chosen = rng.choice(pairs) if pairs and draw < 0.8 else (rng.choice(own),)
     rank = rng.randint(0, max(len(model.own(c)) for c in chosen))
     stores: list[Any] = []
     for c in chosen:

@@ -271,3 +271,46 @@ def test_some_random_iterations_run_in_lanes():
     schedules = [str(random_iterations.check(seed)) for seed in range(100, 106)]
     assert any(".private(" in schedule for schedule in schedules)
     assert any(".inline(" in schedule for schedule in schedules)
+
+
+def test_an_element_that_is_read_ahead_of_a_loop_is_read_in_it():
+    product = tw.c.load("""
+        void product(int n, const double a[restrict n][n], const double b[restrict n][n],
+                     double c[restrict n][n]) {
+        #pragma scop
+          for (int i = 0; i < n; i++)
+            for (int k = 0; k < n; k++) {
+              double t = a[i][k];
+              for (int j = 0; j < n; j++)
+                c[i][j] += t * b[k][j];
+            }
+        #pragma endscop
+        }""").product
+    rng = np.random.default_rng(8)
+    n = 45
+    a, b = rng.random((n, n)), rng.random((n, n))
+    before, after = np.ones((n, n)), np.ones((n, n))
+    product(n, a, b, before)
+    product.auto_schedule()
+    product(n, a, b, after)
+    np.testing.assert_array_equal(before, after)
+    assert "stay in registers while their terms are added" in str(product.explain())
+
+
+def test_a_value_that_is_computed_ahead_of_a_loop_is_not_computed_in_it():
+    scaled = tw.c.load("""
+        #include <math.h>
+        void scaled(int n, const double x[restrict n], double c[restrict n][n]) {
+        #pragma scop
+          for (int i = 0; i < n; i++) {
+            double e = exp(x[i]);
+            double t = e;
+            for (int j = 0; j < n; j++)
+              c[i][j] = c[i][j] * t + j;
+          }
+        #pragma endscop
+        }""").scaled
+    scaled.auto_schedule()
+    lines = str(scaled.loops).splitlines()
+    (exponential,) = (line for line in lines if "exp(" in line)
+    assert "c[" not in exponential

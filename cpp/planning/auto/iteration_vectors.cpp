@@ -174,7 +174,10 @@ private:
     if (!are_rows) {
       return false;
     }
-    vectors.lanes = wide_ ? 2 * lanes_of(members, vectors.depth) : lanes_of(members, vectors.depth);
+    const auto columns =
+        parts_.at(members.front())->shape.extent(iterator_of(members.front(), vectors.depth));
+    const bool has_pairs = wide_ && columns.value_or(2 * vectors.lanes) >= 2 * vectors.lanes;
+    vectors.lanes = has_pairs ? 2 * vectors.lanes : vectors.lanes;
     vectors.rows = wide_ ? wide_rows : narrow_rows;
     vectors.written_out.clear();
     vectors.locals = locals_of(members, vectors.depth, true);

@@ -2,6 +2,7 @@
 
 #include "algorithm/block.h"
 #include "analysis/legality.h"
+#include "planning/auto/bound_cycles.h"
 #include "planning/auto/iteration_vectors.h"
 #include "planning/auto/legal_mapping.h"
 #include "planning/auto/local_scalars.h"
@@ -12,10 +13,10 @@
 #include <isl/aff.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <span>
+#include <tuple>
 
 namespace tilewright {
 
@@ -34,7 +35,8 @@ class ProgramOrder {
 public:
   ProgramOrder(const Mapping &given, Nests nests, bool wide,
                std::shared_ptr<const LegalProgram> legal, const Names &endless)
-      : given_(given), stored_(given), nests_(std::move(nests)), wide_(wide), endless_(endless),
+      : given_(given), stored_(given), nests_(std::move(nests)),
+        bound_(bound_in_cycles(given.function(), nests_)), wide_(wide), endless_(endless),
         now_{given,
              legal != nullptr ? std::move(legal) : require_legal(build_program(given), nullptr)} {}
 
@@ -202,8 +204,8 @@ private:
     std::erase_if(found, [&](const IterationVectors &each) {
       return std::any_of(each.members.begin(), each.members.end(), [&](const std::string &name) {
         const auto repeated = repeated_.find(name);
-        return chained_.contains(name) ||
-               (repeated != repeated_.end() && !repeated->second.empty());
+        const bool is_repeated = repeated != repeated_.end() && !repeated->second.empty();
+        return is_repeated || chained_.contains(name);
       });
     });
     run_in_lanes(found, parts);
@@ -219,13 +221,12 @@ private:
   }
 
   bool try_in_lanes(std::span<const IterationVectors> all, const std::vector<Part> &parts) {
-    const auto own = own_;
-    const std::vector<ExpandedScalar> scalars = scalars_;
+    const auto before = std::pair(own_, scalars_);
     Nests nests = nests_;
     for (const IterationVectors &each : all) {
+      const std::set<std::string> members(each.members.begin(), each.members.end());
       std::erase_if(scalars_, [&](const ExpandedScalar &scalar) {
-        return std::find(each.members.begin(), each.members.end(), scalar.writers.front()) !=
-               each.members.end();
+        return members.contains(scalar.writers.front());
       });
       scalars_.insert(scalars_.end(), each.locals.begin(), each.locals.end());
       nests = each.in(std::move(nests));
@@ -235,8 +236,7 @@ private:
     }
     auto found = store_scalars() ? with_all(nests, {}, {}, whole_operation_limit) : std::nullopt;
     if (!found) {
-      own_ = own;
-      scalars_ = scalars;
+      std::tie(own_, scalars_) = before;
       store_scalars();
       return false;
     }
@@ -327,7 +327,7 @@ private:
     const bool only_keeps =
         only_keeps_scalars(**given_.function().find(part.name), nests_, scalars_,
                            [&](const std::string &name) { return own_.contains(name); });
-    if (in_vain_.contains(part.name) || only_keeps) {
+    if (in_vain_.contains(part.name) || bound_.contains(part.name) || only_keeps) {
       return {};
     }
     std::vector<Candidate> found = candidates_for(part, nests_, depths_, wide_);
@@ -568,6 +568,7 @@ private:
   const Mapping &given_;
   Mapping stored_; ///< with its scalars expanded
   Nests nests_;
+  std::set<std::string> bound_; ///< statements that cannot leave their loops
   bool wide_;
   const Names &endless_;
   /// Loops that data end, and around them.

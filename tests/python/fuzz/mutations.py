@@ -383,10 +383,10 @@ MUTATIONS = [
         "",
     ),
     Mutation(
-        "what shares a private buffer may stand outside of its loop",
+        "of what shares a private buffer, one may be read outside of its loop",
         "cpp/mapping/program_replicas.cpp",
-        "require_inside(*members.front(), statement,",
-        "if (member == members.front()) require_inside(*members.front(), statement,",
+        "= readers_of(program_.statements, *member);",
+        "= member != members.front() ? std::vector<const Statement *>() : readers_of(program_.statements, *member);",
     ),
     Mutation(
         "a buffer in which store_in has put several may be private for one of them",

@@ -71,6 +71,8 @@ void gpu_mma_command(MappingState &state, const Command &command);
 void cache_command(MappingState &state, const Command &command);
 
 // storage_commands.cpp
+/// Is a computation stored in an array that the caller gives, or gets?
+bool is_callers_array(const MappingState &state, const Computation &computation);
 void set_access_command(MappingState &state, const Command &command);
 void storage_fold_command(MappingState &state, const Command &command);
 void auto_allocate_map_command(MappingState &state, const Command &command);

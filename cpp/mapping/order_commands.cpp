@@ -165,14 +165,6 @@ void store_at_command(MappingState &state, const Command &command) {
 
 namespace {
 
-bool is_callers_array(const MappingState &state, const std::string &buffer) {
-  const auto holds = [&](const std::vector<ComputationPtr> &arrays) {
-    return std::any_of(arrays.begin(), arrays.end(),
-                       [&](const ComputationPtr &array) { return array->name == buffer; });
-  };
-  return holds(state.function->inputs) || holds(state.function->outputs);
-}
-
 std::vector<std::string> all_in(const MappingState &state, const std::string &buffer) {
   std::vector<std::string> names;
   for (const auto &[name, storage] : state.storage) {
@@ -225,7 +217,7 @@ void private_command(MappingState &state, const Command &command) {
   const std::string buffer = state.storage.at(name).buffer;
   const std::vector<std::string> names = all_in(state, buffer);
   const bool has_own_buffer = names.size() == 1 && buffer == name;
-  if (has_own_buffer || is_callers_array(state, buffer)) {
+  if (has_own_buffer || is_callers_array(state, **state.function->find(name))) {
     make_private(state, command, name, position, memory);
     state.storage[name] = Storage::identity(**state.function->find(name));
     return;

@@ -307,7 +307,8 @@ void ProgramBuilder::allocate_private(const std::vector<const Computation *> &me
     }
   };
   const bool share = members.size() > 1;
-  const bool has_place = state_.storage.at(members.front()->name).buffer != members.front()->name;
+  const bool has_places =
+      share || state_.storage.at(members.front()->name).buffer != members.front()->name;
   isl::map held;
   for (const Computation *member : members) {
     std::vector<const Statement *> own;
@@ -327,11 +328,10 @@ void ProgramBuilder::allocate_private(const std::vector<const Computation *> &me
     if (!readers.empty()) {
       touched = touched.unite(footprint(readers, *member, levels)).coalesce();
     }
-    touched = share || has_place ? touched.apply_range(state_.storage.at(member->name).relation)
-                                 : touched;
+    touched = has_places ? touched.apply_range(state_.storage.at(member->name).relation) : touched;
     held = held.is_null() ? touched : held.unite(touched).coalesce();
   }
-  if (share || has_place) {
+  if (has_places) {
     hold_at_places(members, allocation, held);
   } else {
     hold(*members.front(), allocation, held);

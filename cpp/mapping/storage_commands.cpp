@@ -36,12 +36,15 @@ bool is_output(const MappingState &state, const std::string &name) {
                      [&](const ComputationPtr &output) { return output->name == name; });
 }
 
-/// Is a computation stored in an array that the caller gives, or gets?
+} // namespace
+
 bool is_callers_array(const MappingState &state, const Computation &computation) {
   const ComputationPtr *stored_in = state.function->find(state.storage.at(computation.name).buffer);
   return is_output(state, computation.name) ||
          (stored_in != nullptr && ((*stored_in)->is_input || is_output(state, (*stored_in)->name)));
 }
+
+namespace {
 
 std::string parameter_list(const MappingState &state) {
   std::string text;

@@ -30,7 +30,7 @@ public:
   /// nor lies side by side, and moves along one of `inner` besides?
   bool reads_apart(size_t iterator, const std::set<std::string> &own,
                    const std::vector<size_t> &inner) const;
-  /// Does something that is read or written, of others than `own`, lie side by side along `column`
+  /// Does something that is read, of others than `own`, lie side by side along `column`
   /// and move along one of `inner`, too? In an order with these innermost but for the column, it is
   /// touched a few elements at a time.
   bool streams(size_t column, const std::set<std::string> &own,

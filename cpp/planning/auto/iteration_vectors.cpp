@@ -1,5 +1,7 @@
 #include "planning/auto/iteration_vectors.h"
 
+#include "planning/tagging.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -12,18 +14,12 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// Fewer lanes are no vectors.
-constexpr std::int64_t fewest_lanes = 4;
 /// Loops of so few iterations around the vectors are written out.
 constexpr std::int64_t most_unrolled = 8;
 /// Sums of more terms are made for several rows at once, if these read the same.
 constexpr std::int64_t most_terms = 64;
-constexpr std::int64_t wide_rows = 8;
-constexpr std::int64_t narrow_rows = 4;
 /// Sums of more terms rather go along whole rows of what they read, one after the other.
 constexpr std::int64_t most_streamed = 32;
-/// So many rows share what is copied for them.
-constexpr std::int64_t rows_of_block = 128;
 
 class VectorSearch {
 public:
@@ -279,7 +275,7 @@ private:
                                         bool has_rows = false) const {
     std::map<std::string, Names> writers;
     for (const std::string &name : members) {
-      if (is_local(name, depth)) {
+      if (has_one_place(given_, nests_, name, 0, depth)) {
         writers[given_.storage(name).buffer].push_back(name);
       }
     }
@@ -301,30 +297,6 @@ private:
     return locals;
   }
 
-  bool is_local(const std::string &name, size_t depth) const {
-    const Storage &storage = given_.storage(name);
-    if (given_.function().find(storage.buffer) != nullptr || !storage.record.name.empty() ||
-        storage.packing != Packing::None) {
-      return false;
-    }
-    // Loops around it and this one: its place depends on none of them.
-    const std::vector<std::string> &iterators = (**given_.function().find(name)).iterators;
-    std::set<std::string> around;
-    for (size_t d = 0; d <= depth; ++d) {
-      const NestLoop &loop = nests_.times(name).loops[d];
-      if (loop.iterator && *loop.iterator < iterators.size()) {
-        around.insert(iterators[*loop.iterator]);
-      }
-    }
-    bool depends = false;
-    for (const ExprPtr &index : storage.index) {
-      visit(index, [&](const ExprPtr &node) {
-        depends = depends || (node->kind == ExprKind::Iterator && around.contains(node->name));
-      });
-    }
-    return !depends;
-  }
-
   const Mapping &given_;
   const Nests &nests_;
   bool wide_;
@@ -336,7 +308,7 @@ private:
 
 Nests IterationVectors::in(Nests nests) const {
   if (rows > 0) {
-    nests.sink_tiles(members.front(), depth - 1, rows_of_block, rows, lanes);
+    nests.sink_tiles(members.front(), depth - 1, block_rows, rows, lanes);
   } else {
     nests.sink(members.front(), depth, lanes, begin);
   }

@@ -207,24 +207,40 @@ std::vector<Command> scalars_along(const Mapping &mapping, const Nests &nests,
   return stores;
 }
 
+bool has_one_place(const Mapping &mapping, const Nests &nests, const std::string &name,
+                   size_t first, size_t last) {
+  const Storage &storage = mapping.storage(name);
+  if (mapping.function().find(storage.buffer) != nullptr || !(storage.record == Record{}) ||
+      storage.packing != Packing::None) {
+    return false;
+  }
+  const std::vector<std::string> &iterators = (**mapping.function().find(name)).iterators;
+  std::set<std::string> around;
+  for (size_t d = first; d <= last; ++d) {
+    const std::optional<size_t> iterator = nests.times(name).loops[d].iterator;
+    if (iterator && *iterator < iterators.size()) {
+      around.insert(iterators[*iterator]);
+    }
+  }
+  bool depends = false;
+  for (const ExprPtr &index : storage.index) {
+    visit(index, [&](const ExprPtr &node) {
+      depends = depends || (node->kind == ExprKind::Iterator && around.contains(node->name));
+    });
+  }
+  return !depends;
+}
+
 std::vector<Command> private_arrays(const Mapping &mapping, const Nests &nests,
                                     const std::vector<std::string> &names, size_t depth) {
   const MappingState &state = mapping.state();
   std::map<std::string, std::string> first; // by buffer
   for (const std::string &name : names) {
     const Storage &storage = state.storage.at(name);
-    const std::optional<size_t> iterator = nests.times(name).loops[depth].iterator;
-    const std::vector<std::string> &iterators = (**mapping.function().find(name)).iterators;
-    bool depends = iterator.value_or(iterators.size()) >= iterators.size();
-    for (const ExprPtr &index : storage.index) {
-      visit(index, [&](const ExprPtr &node) {
-        depends =
-            depends || (node->kind == ExprKind::Iterator && node->name == iterators[*iterator]);
-      });
-    }
-    const bool is_plain = storage.packing == Packing::None && storage.record == Record{};
-    if (mapping.function().find(storage.buffer) == nullptr && is_plain && !depends &&
-        !storage.index.empty() && !state.allocations.contains(name)) {
+    const size_t rank = (**mapping.function().find(name)).rank();
+    const bool is_over_results = nests.times(name).loops[depth].iterator.value_or(rank) < rank;
+    if (is_over_results && !storage.index.empty() && !state.allocations.contains(name) &&
+        has_one_place(mapping, nests, name, depth, depth)) {
       first.emplace(storage.buffer, name);
     }
   }

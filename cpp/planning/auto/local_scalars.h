@@ -36,6 +36,11 @@ std::vector<Command> scalars_along(const Mapping &mapping, const Nests &nests,
                                    const std::vector<std::string> &names, size_t depth,
                                    const std::vector<std::string> &endless);
 
+/// Is it stored in a scalar or a plain array of the program's own, in one place for all iterations
+/// of its loops from `first` to `last`?
+bool has_one_place(const Mapping &mapping, const Nests &nests, const std::string &name,
+                   size_t first, size_t last);
+
 /// Makes arrays of the program's own, written by some of `names`, private to the iterations of the
 /// loop at `depth`, which all of these share: arrays in which all iterations have one place, and
 /// that nobody outside of the loop uses.

@@ -11,11 +11,7 @@ namespace tilewright {
 
 namespace {
 
-/// Rows of a register tile, which are written out: as planning/register_tiles.cpp has them.
-constexpr std::int64_t wide_rows = 8;
-constexpr std::int64_t narrow_rows = 4;
-/// Rows of a block, and terms of one: its columns stay in a first-level cache.
-constexpr std::int64_t block_rows = 128;
+/// Terms of a block: its columns stay in a first-level cache.
 constexpr std::int64_t block_terms = 256;
 /// Terms that are added one after the other to a vector before it goes back to memory.
 constexpr std::int64_t terms_at_once = 8;

@@ -7,11 +7,18 @@
 #include "planning/auto/nest_times.h"
 #include "planning/computation_shape.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace tilewright {
+
+/// Rows of a register tile, which are written out: as planning/register_tiles.cpp has them.
+inline constexpr std::int64_t wide_rows = 8;
+inline constexpr std::int64_t narrow_rows = 4;
+/// Rows of a block, which share what is copied for them.
+inline constexpr std::int64_t block_rows = 128;
 
 /// The shape of a statement where its values are stored. What leaves all elements but one as they
 /// are has no loop over them:

@@ -156,7 +156,6 @@ class _Values:
         """What is to be computed where it is read, readers before what they read."""
         roots: dict[str, set[str]] = {}
         grown = {name: each.nodes for name, each in self._values.items()}
-        operations = {name: each.operations for name, each in self._values.items()}
         found: list[str] = []
         for name in self._readers_first():
             value = self._values[name]
@@ -165,7 +164,7 @@ class _Values:
             )
             # Around a recurrence, some readers are not known yet.
             ends = set().union(*(roots.get(reader, {reader}) for reader in value.readers))
-            if not self._fits(name, ends, operations[name]) or any(
+            if not self._fits(name, ends) or any(
                 grown[end] + value.nodes * len(value.elements) > _MOST_NODES for end in ends
             ):
                 roots[name] = {name}
@@ -173,18 +172,17 @@ class _Values:
             roots[name] = ends
             for end in ends:
                 grown[end] += value.nodes * len(value.elements)
-                operations[end] += value.operations * len(value.elements)
             found.append(name)
         return found
 
-    def _fits(self, name: str, ends: set[str], operations: int) -> bool:
+    def _fits(self, name: str, ends: set[str]) -> bool:
         value = self._values[name]
         if value.plain is None or not value.is_local or not ends or name in self._outputs:
             return False
-        if operations * (len(ends) - 1) > _MOST_OPERATIONS:
+        if value.operations * (len(ends) - 1) > _MOST_OPERATIONS:
             return False
         # Each term, and each iteration of a loop inside, would compute it again.
-        return not operations or not (value.is_deeper or ends & self._has_terms)
+        return not value.operations or not (value.is_deeper or ends & self._has_terms)
 
     def _readers_first(self) -> list[str]:
         order: list[str] = []

@@ -51,6 +51,8 @@ PYPI = [
     "halide",
     "opencv-python-headless",
     "numexpr",
+    "pythran",
+    "dace",
 ]
 DEBIAN = ["gcc", "clang-19", "libpolly-19-dev", "libxsmm-dev", "libopenblas-dev", "faust"]
 

@@ -5,6 +5,7 @@
     scripts/bench --list             which there are
     scripts/bench polybench --folder PolyBenchC-4.2.1 --check MINI    values alone, bit for bit
     scripts/bench polybench --folder PolyBenchC-4.2.1 --check MINI --target gpu-emulator    as kernels
+    scripts/bench npbench --folder npbench    NPBench's NumPy functions, beside Numba, Pythran and DaCe
     scripts/bench --install-peers    first makes a virtual environment with the peers from PyPI
 
 Each topic runs in a process of its own for each number of threads, which its affinity mask and the
@@ -201,7 +202,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--install-peers", action="store_true", help=f"installs peers into {peers.VENV}"
     )
     parser.add_argument(
-        "--folder", type=pathlib.Path, help="PolyBench/C 4.2.1, for the topic polybench"
+        "--folder",
+        type=pathlib.Path,
+        help="PolyBench/C 4.2.1, for the topics polybench and planning; NPBench, for npbench",
     )
     parser.add_argument(
         "--check",
@@ -230,7 +233,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.topics:
             return 0
     if options.folder:
-        os.environ["POLYBENCH_FOLDER"] = str(options.folder.resolve())
+        topic_of_files = "NPBENCH" if options.topics == ["npbench"] else "POLYBENCH"
+        os.environ[f"{topic_of_files}_FOLDER"] = str(options.folder.resolve())
     if options.check:
         if options.topics != ["polybench"] or not options.folder:
             parser.error("--check is of the topic polybench, with --folder")

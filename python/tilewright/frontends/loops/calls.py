@@ -15,7 +15,7 @@ import numpy as np
 
 from ..tree import Expression, Literal, Operation
 from .comprehensions import Comprehensions
-from .functions import Loops
+from .functions import Loops, undecorated
 from .indices import add, literal, multiply, same, subtract
 from .joins import JOINING
 from .kinds import COMPLEX, INT, INT64, Kind
@@ -137,6 +137,16 @@ class Calls(Comprehensions, Varying):
         if target is builtins.complex and 1 <= len(values) <= 2:
             return self._complex(values, node)
         return None
+
+    def call_undecorated(
+        self, target: Any, values: list[Value], keywords: dict[str, Value], node: ast.Call
+    ) -> Value | None:
+        """The value of a call of the person's own function, which nobody gave to `tw.jit`; else None."""
+        function = undecorated(target, self.frames[0].module)
+        if function is None:
+            return None
+        function.__tilewright_loops__.check_definition()
+        return self.call_function(function, values, keywords, node)
 
     def _component_of(self, name: str, value: Value, node: ast.AST) -> Value:
         """np.real(value) and np.imag(value)."""

@@ -118,12 +118,12 @@ class Comprehensions(ArrayCalls):
             length = subtract(iterated.stop, iterated.start)
         else:
             length = self.length_of(iterated, node)
-        if not (is_pure(length) and self.of_parameters(length)):
-            self.refuse(
-                node,
-                "the length of a list must depend on arguments only",
-                "make an array that is large enough, and fill it in a loop",
-            )
+        self.require_parameters(
+            length,
+            node,
+            "the length of a list",
+            "make an array that is large enough, and fill it in a loop",
+        )
         self.claim_not_negative(length, node, "the length of a list")
         return length
 

@@ -43,6 +43,7 @@ from .values import (
     ArrayValue,
     Chosen,
     Listed,
+    RangeValue,
     Record,
     Scalar,
     TupleValue,
@@ -51,7 +52,16 @@ from .values import (
     converted,
 )
 
-__all__ = ["Context", "Frame", "Known", "NeedsArray", "NeedsNumbers", "NextRound", "Storage"]
+__all__ = [
+    "Context",
+    "Frame",
+    "Known",
+    "NeedsArray",
+    "NeedsNumbers",
+    "NextRound",
+    "Storage",
+    "names_in",
+]
 
 
 class Known(ast.expr):
@@ -95,11 +105,20 @@ class Frame:
     results: list[Value] = field(default_factory=list)
     called_at: Location | None = None
 
+    @property
+    def module(self) -> str:
+        """The module that the function is of; "" of one inside of another."""
+        return str(getattr(getattr(self.function, "function", None), "__module__", ""))
+
+    def is_of(self, function: object) -> bool:
+        """Whether it is a call of this Python function."""
+        return getattr(self.function, "function", None) is function
+
 
 def _is_product_of_sizes(extent: Expression) -> bool:
     """Whether it is made of sizes and numbers by operations of which one is a product of sizes."""
     if isinstance(extent, Operation):
-        inside = [next(_names_in(each), "") for each in extent.operands]
+        inside = [next(names_in(each), "") for each in extent.operands]
         return (extent.name == "*" and all(inside)) or any(
             map(_is_product_of_sizes, extent.operands)
         )
@@ -141,6 +160,7 @@ class Context:
             Outside, str
         ] = {}  # arrays that are no arguments, with names of their own
         self.found_outside: dict[str, Value] = {}  # these, by the names
+        self.in_turns: set[Location] = set()  # loops that are translated turn by turn
         self.numbers: dict[str, int] = {}  # the parameters that are numbers in this kernel
         self.begin()
 
@@ -156,6 +176,7 @@ class Context:
         self.wanted_label = ""
         self.loop_labels: dict[str, int] = {}
         self.nonnegative: set[str] = set()  # parameters and iterators that are never below 0
+        self.ranges: dict[str, tuple[Location, RangeValue]] = {}  # of iterators, by name
         self.cases: dict[Location, int] = {}  # the number of cases of each of these loops
         self.bounds: dict[tuple[object, ...], tuple[list[Statement], Expression]] = {}
         self.fixed: set[str] = set()  # variables that are given once
@@ -371,7 +392,7 @@ class Context:
             name
             for expression in expressions
             if affine_of(expression, itself()) is None
-            for name in _names_in(expression)
+            for name in names_in(expression)
             if name in self.parameters
         )
         if names:
@@ -379,13 +400,13 @@ class Context:
 
     def require_numbers_of(self, expression: Expression) -> None:
         """Starts again with numbers for all parameters in it; unless there are none."""
-        names = frozenset(_names_in(expression)) & self.parameters.keys()
+        names = frozenset(names_in(expression)) & self.parameters.keys()
         if names:
             raise NeedsNumbers(names)
 
     def note_test(self, condition: Expression) -> frozenset[str]:
         """The parameters that a branch of the program asks about, if it asks about nothing else."""
-        names = frozenset(_names_in(condition) if is_pure(condition) else ())
+        names = frozenset(names_in(condition) if is_pure(condition) else ())
         found = names & self.parameters.keys()
         self.tested |= found
         return found
@@ -501,11 +522,12 @@ class Context:
         return expression
 
 
-def _names_in(expression: Expression) -> Iterator[str]:
+def names_in(expression: Expression) -> Iterator[str]:
+    """The parameters and iterators of which it speaks."""
     if isinstance(expression, Variable):
         yield expression.name
     for part in parts_of(expression):
-        yield from _names_in(part)
+        yield from names_in(part)
 
 
 def _begin(extent: Expression) -> Expression:

@@ -24,7 +24,7 @@ import ast
 
 from ..refusals import refuse
 from ..tree import Assign, Expression, Operation, Select, Statement, reads_of, walk
-from .context import Context
+from .extents import Extents
 from .indices import add, is_pure, key_of, literal
 from .kinds import BOOL, INT, INT64
 from .values import Scalar
@@ -32,7 +32,7 @@ from .values import Scalar
 __all__ = ["DataSlices"]
 
 
-class DataSlices(Context):
+class DataSlices(Extents):
     """Bounds of slices that data decide about."""
 
     def data_bound(

@@ -77,9 +77,7 @@ class LoopFunction(_core.KnownCalls):
         """Refuses what is wrong whatever the arguments are; asked once for a text."""
         if key and kept.load(f"{key}\ndefinition") is True:
             return
-        from .kernels import check_definition
-
-        check_definition(self.__tilewright_loops__.source)
+        self.__tilewright_loops__.check_definition()
         if key:
             kept.store(f"{key}\ndefinition", True)
 

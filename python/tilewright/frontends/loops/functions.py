@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import pathlib
+import sysconfig
 import types
 from collections.abc import Callable
 from typing import Any
@@ -10,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..constants import Constant, places_of
+from ..refusals import refuse
+from .definitions import find_webs
 from .last_values import with_last_values
 from .local_functions import without_local_functions
 from .sources import Source, read_source
 from .sugar import without_sugar
 
-__all__ = ["Loops", "ModuleNames", "Outside"]
+__all__ = ["Loops", "ModuleNames", "Outside", "undecorated"]
 
 
 class Loops:
@@ -28,6 +33,18 @@ class Loops:
         with_last_values(self.source.tree)
         without_sugar(self.source.tree)
         without_local_functions(self.source.tree)
+
+    def check_definition(self) -> None:
+        """Refuses what is wrong whatever the arguments are."""
+        arguments = self.source.tree.args
+        for star in (arguments.vararg, arguments.kwarg):
+            if star is not None:
+                refuse(
+                    self.source.location(star),
+                    "a variable number of arguments has no translation",
+                    "name the arguments",
+                )
+        find_webs(self.source.tree)
 
     def lookup(self, name: str) -> Any:
         """A name that is not the function's own."""
@@ -46,6 +63,51 @@ class Loops:
     def places(self, name: str) -> list[Constant]:
         """Where `lookup` finds such a name now."""
         return places_of(self.function, name)
+
+
+def undecorated(target: Any, caller: str) -> Any:
+    """A function that is called and was not given to `tw.jit`, as if it had been: of the caller's own code.
+
+    A function of a library that is installed is none: that its text has a translation would be luck, and what is
+    wrong with it would be said about lines that are not the caller's. Nor is one that a decorator has wrapped.
+
+    Args:
+        target: what is called: a Python function, or what Numba has made of one.
+        caller: the module in which the call stands.
+
+    Returns:
+        what has `py_func` and `__tilewright_loops__`, or None.
+
+    Raises:
+        TranslationError: its text cannot be found.
+    """
+    function = target if isinstance(target, types.FunctionType) else _of_numba(target)
+    if function is None or hasattr(function, "__wrapped__"):
+        return None
+    module = str(function.__module__ or "").partition(".")[0]
+    if module != caller.partition(".")[0] and _is_installed(function.__code__.co_filename):
+        return None
+    return _undecorated(function)
+
+
+def _of_numba(target: Any) -> types.FunctionType | None:
+    if type(target).__module__.partition(".")[0] != "numba":
+        return None
+    function = getattr(target, "py_func", None)
+    return function if isinstance(function, types.FunctionType) else None
+
+
+def _is_installed(file: str) -> bool:
+    """Whether a file belongs to Python, or to what was installed for it."""
+    path = pathlib.Path(file)
+    return any(
+        path.is_relative_to(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")
+    )
+
+
+@functools.cache
+def _undecorated(function: types.FunctionType) -> Any:
+    return types.SimpleNamespace(py_func=function, __tilewright_loops__=Loops(function))
 
 
 class Outside:

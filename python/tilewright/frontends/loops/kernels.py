@@ -12,19 +12,16 @@ from ... import _core
 from ...base.errors import ArgumentError, SubscriptError
 from .. import constants, known_calls
 from ..dataflow import to_function
-from ..refusals import refuse
 from ..translated import TranslatedFunction
 from ..tree import Expression, Program
 from .checks import Checks, FactError, OutsideError
 from .context import NeedsNumbers
-from .definitions import find_webs
 from .facts import value_of
 from .functions import Loops, Outside
 from .signatures import Signature, alike
-from .sources import Source
 from .translation import Form, Given, Result, Translated, Translation
 
-__all__ = ["Kernel", "check_definition", "made_kernel", "translated"]
+__all__ = ["Kernel", "made_kernel", "translated"]
 
 
 class Kernel:
@@ -232,16 +229,3 @@ def translated(
         except NeedsNumbers as needs:
             numbers.update({name: int(values[name]) for name in needs.names})
             translation.kinds.clear()  # shapes are others
-
-
-def check_definition(source: Source) -> None:
-    """What is wrong whatever the arguments are."""
-    arguments = source.tree.args
-    for star in (arguments.vararg, arguments.kwarg):
-        if star is not None:
-            refuse(
-                source.location(star),
-                "a variable number of arguments has no translation",
-                "name the arguments",
-            )
-    find_webs(source.tree)

@@ -17,9 +17,9 @@ import numpy as np
 from tilewright.language import elementary
 
 from ...base.plurals import counted
-from ..tree import Convert, Expression, Literal, Operation, Variable
+from ..tree import Convert, Expression, Literal, Operation
 from .calls import Calls
-from .indices import add, constant_of, is_pure, linear, literal, simplified, subtract
+from .indices import add, constant_of, linear, literal, simplified, subtract
 from .kinds import BOOL, FLOAT, INT, INT64, Kind
 from .numpy_functions import OUTSIDE
 from .parallel_range import prange
@@ -119,13 +119,13 @@ class Library(Calls):
         if found is None:
             found = self.other_call(target, arguments, keywords, node)
         if found is None:
+            found = self.call_undecorated(target, arguments, keywords, node)
+        if found is None:
             name = getattr(target, "__qualname__", None) or getattr(target, "__name__", "this")
             module = getattr(target, "__module__", None) or ""
             way_out = OUTSIDE.get(
                 str(name).rpartition(".")[2], "write it in terms of what docs/python-loops.md lists"
             )
-            if any(getattr(frame.function, "function", None) is target for frame in self.frames):
-                self.refuse(node, f"{name} calls itself", "write a loop")
             if type(target).__name__ == "function" and not module.startswith("numpy"):
                 way_out = f"decorate {name} with @tw.jit, too"
             self.refuse(node, f"the function {name} is not translated", way_out)
@@ -396,32 +396,23 @@ class Library(Calls):
                 pass
         self.refuse(node, f"{self.described(value)} is no dtype")
 
-    def shape_of(self, value: Value | None, node: ast.AST) -> tuple[Expression, ...]:
-        """A shape: an integer or a tuple of them, of parameters."""
+    def shape_of(
+        self, value: Value | None, node: ast.AST
+    ) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
+        """A shape, an integer or a tuple of them; and the extents of memory that has room for it."""
         if value is None:
             self.refuse(node, "a shape is missing")
         parts = value.parts if isinstance(value, TupleValue) else (value,)
         shape = tuple(self.as_index(part, node, "an extent") for part in parts)
+        room = tuple(self.room_of_array(extent, node) for extent in shape)
         for extent in shape:
-            if not is_pure(extent) or not self.of_parameters(extent):
-                self.refuse(
-                    node,
-                    "the extents of a new array must depend on arguments only",
-                    "make it large enough and use a part",
-                )
             self.claim_not_negative(extent, node, "an extent")
-        return shape
+        return shape, room
 
-    def of_parameters(self, expression: Expression) -> bool:
-        """Whether it speaks of parameters only, not of iterators."""
-        match expression:
-            case Variable():
-                return expression.name in self.parameters
-            case Operation():
-                return all(map(self.of_parameters, expression.operands))
-            case Convert():
-                return self.of_parameters(expression.value)
-        return isinstance(expression, Literal)
+    def room_of_array(self, extent: Expression, node: ast.AST) -> Expression:
+        """An extent of the memory of a new array."""
+        what = "the extents of a new array"
+        return self.room_of(extent, node, what, "make it large enough and use a part")
 
     def _full(
         self,
@@ -450,14 +441,14 @@ class Library(Calls):
                 "shape fill_value dtype", values, keywords, node
             )
             fill, dtype = self._fill_value(given, self.dtype_of(dtype_value, node), node)
-            shape = self.shape_of(shape_value, node)
-            return self._full(shape, shape, dtype, fill)
+            shape, room = self.shape_of(shape_value, node)
+            return self._full(shape, room, dtype, fill)
         shape_value, dtype_value = self._take("shape dtype", values, keywords, node)
         dtype = self.dtype_of(dtype_value, node) or np.dtype(np.float64)
-        shape = self.shape_of(shape_value, node)
+        shape, room = self.shape_of(shape_value, node)
         number = _FILLED[target]
         filled = None if number is None else converted(literal(int(number)), dtype, INT64)
-        return self._full(shape, shape, dtype, filled)
+        return self._full(shape, room, dtype, filled)
 
     def _filled_like(
         self, target: Any, values: list[Value], keywords: dict[str, Value], node: ast.AST
@@ -535,12 +526,11 @@ class Library(Calls):
             by = literal(abs(step))
             over = add(count, literal(abs(step) - 1))
             count = simplified(Operation("//", (over, by), INT64, self.at(node)))
-        if not self.of_parameters(count):
-            self.refuse(node, "the extents of a new array must depend on arguments only")
+        room = self.room_of_array(count, node)
         self.claim_not_negative(count, node, "the length of np.arange")
         first = linear(start)
         return ArrayValue(
-            (count,), (count,), INT64, lambda i: first.combined(linear(i[0]), step).expression()
+            (count,), (room,), INT64, lambda i: first.combined(linear(i[0]), step).expression()
         )
 
     def _transposed(self, value: Value, node: ast.AST) -> Value:

@@ -70,6 +70,10 @@ class LoopStatements(ParallelSums, Rotations):
             self.unrolled(node, iterated)
             return
         over = self.iterated(iterated, node.iter)
+        turns = self.turns_of(over, node) if iterated is over else None
+        if turns is not None:
+            self.unrolled(node, turns)
+            return
         remarks = self.frame.source.remarks(node)
         start, stop = over.start, over.stop
         shown = node.target.id if isinstance(node.target, ast.Name) else "i"
@@ -77,6 +81,8 @@ class LoopStatements(ParallelSums, Rotations):
         first = linear(start)
         if over.step > 0 and _not_negative(first, self.nonnegative):
             self.nonnegative.add(iterator.name)
+        if iterated is over:
+            self.note_range(iterator, over, node)
         label = self.loop_label(remarks.loop or shown)
         rotating = self.begin_rotation(node)
         named, known = self.named_arrays(), set(self.arrays)

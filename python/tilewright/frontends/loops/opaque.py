@@ -230,12 +230,12 @@ class Opaque(Reductions):
         kept = []
         for array in arrays:
             for extent in array.shape:
-                if not self.of_parameters(extent):
-                    self.refuse(
-                        node,
-                        f"the extents of what {name} takes must depend on arguments only",
-                        "call it outside of the loop, or of the function",
-                    )
+                self.require_parameters(
+                    extent,
+                    node,
+                    f"the extents of what {name} takes",
+                    "call it outside of the loop, or of the function",
+                )
             if not self._is_whole(array):
                 array = replace(array, room=array.shape, fresh=False)
                 array = self.materialised(array, "operand", node)

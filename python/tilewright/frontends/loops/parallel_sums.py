@@ -69,9 +69,6 @@ class _Sum:
 class ParallelSums(Context):
     """Parallel loops with sums."""
 
-    def of_parameters(self, expression: Expression) -> bool:
-        raise NotImplementedError
-
     def parallel_loop(self, loop: For, known: set[str], node: ast.For) -> None:
         """The loop, with a variable for each block in place of those that it adds to.
 

@@ -95,8 +95,9 @@ class Subscripts(DataSlices):
             start = literal(0) if first is None else first
             assert stop is not None
             count = self._count(subtract(stop, start), step, item)
-            if not self.of_parameters(count):
-                self.refuse(item, "the extents of a new array must depend on arguments only")
+            self.require_parameters(
+                count, item, "the extents of a new array", "make it large enough and use a part"
+            )
             axes.append((start, step, count))
         shape = tuple(count for _, _, count in axes)
 

@@ -288,7 +288,7 @@ class Translation(Library):
     ) -> Value:
         """The body of another function with @tw.jit, in place of its call."""
         loops = function.__tilewright_loops__
-        if any(frame.function is loops for frame in self.frames):
+        if any(frame.function is loops or frame.is_of(function.py_func) for frame in self.frames):
             self.refuse(node, f"{loops.name} calls itself", "write a loop")
         try:
             bound = inspect.signature(function.py_func).bind(*arguments, **keywords)

@@ -90,12 +90,12 @@ class Varying(Opaque):
                 self.refuse(node, f"return_inverse= of {name} for several dimensions", "ravel it")
             value = self.reshaped(value, Scalar(literal(-1), INT), node)
             assert isinstance(value, ArrayValue)
-        if not self.of_parameters(value.shape[0]):
-            self.refuse(
-                node,
-                f"the extents of what {name} takes must depend on arguments only",
-                "call it outside of the loop, or of the function",
-            )
+        self.require_parameters(
+            value.shape[0],
+            node,
+            f"the extents of what {name} takes",
+            "call it outside of the loop, or of the function",
+        )
         if self._is_whole(value):
             return value
         value = replace(value, room=value.shape, fresh=False, base="")

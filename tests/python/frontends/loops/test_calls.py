@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import linecache
 import pickle
+import textwrap
 import threading
 from typing import Any
 
@@ -210,3 +213,82 @@ def test_results_are_zeros_where_nothing_is_written_whatever_memory_held():
             np.testing.assert_array_equal(own, right)
             own[:] = np.nan  # is what the memory of the next results may hold
         del found, own
+
+
+# ---- functions that nobody decorated ----
+
+
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+def cleared(*arrays):
+    for each in arrays:
+        each[:] = 0
+
+
+def counted_calls(function):
+    @functools.wraps(function)
+    def wrapper(x):
+        CALLS.append(function.__name__)
+        return function(x)
+
+    return wrapper
+
+
+CALLS: list[str] = []
+
+
+@counted_calls
+def halved(x):
+    return x / 2
+
+
+def own(A, n):
+    A[0] = factorial(n)
+
+
+def of_several(A):
+    cleared(A)
+
+
+def of_a_wrapper(A):
+    A[0] = halved(A[0])
+
+
+def of_a_library(A):
+    A[0] = textwrap.dedent(A[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "reason"),
+    [
+        (own, (4,), "factorial calls itself"),
+        (of_several, (), "a variable number of arguments"),
+        # The decorator does what it does: the text below it is not what runs.
+        (of_a_wrapper, (), "the function halved is not translated: decorate halved with @tw.jit"),
+        (of_a_library, (), "the function dedent is not translated"),
+    ],
+)
+def test_what_no_text_stands_for_is_refused(
+    function: Any, arguments: tuple[Any, ...], reason: str
+) -> None:
+    with pytest.raises(tw.TranslationError, match=reason):
+        tw.jit(function)(np.ones(3), *arguments)
+
+
+def test_a_function_that_is_replaced_is_translated_anew() -> None:
+    names: dict[str, Any] = {}
+
+    def defined(text: str, file: str) -> None:
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        exec(compile(text, file, "exec"), names)
+
+    defined("def inner(x):\n    return x + 1\n", "<inner 1>")
+    defined("def outer(A):\n    A[0] = inner(A[0])\n", "<outer>")
+    function = tw.jit(names["outer"])
+    A = np.zeros(1)
+    function(A)
+    defined("def inner(x):\n    return x + 10\n", "<inner 2>")
+    function(A)
+    assert A[0] == 11

@@ -12,7 +12,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.frontends import dataflow
-from tilewright.frontends.loops import kernels
+from tilewright.frontends.loops import functions, kernels
 
 TEXT = """
 import math
@@ -195,7 +195,9 @@ def test_a_kept_kernel_that_fails_says_what_the_function_says(module):
 
 def test_definitions_are_checked_once(module, monkeypatch):
     module.run()
-    monkeypatch.setattr(kernels, "check_definition", lambda source: pytest.fail("asked again"))
+    monkeypatch.setattr(
+        functions.Loops, "check_definition", lambda self: pytest.fail("asked again")
+    )
     module.run()
     with pytest.raises(tw.TranslationError):
         monkeypatch.undo()

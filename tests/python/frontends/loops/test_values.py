@@ -10,6 +10,7 @@ import tilewright as tw
 from . import (
     array_functions,
     cases,
+    extent_functions,
     form_functions,
     gathering_functions,
     list_functions,
@@ -30,7 +31,13 @@ from .comparison import by_interpreter, by_kernel, by_python, same
 # They enter their functions.
 assert npbench_functions and other_functions and form_functions and while_functions
 assert local_functions and gathering_functions and masked_functions and sliced_functions
-assert opaque_functions and array_functions and textbook_functions and user_functions
+assert (
+    extent_functions
+    and opaque_functions
+    and array_functions
+    and textbook_functions
+    and user_functions
+)
 assert list_functions
 
 

@@ -75,7 +75,7 @@ def _case(benchmark: npbench_files.Benchmark, context: Context) -> Case:
         benchmark.compare(results, expected)
 
     wanted = os.environ.get("NPBENCH_PEERS", "numba,pythran,dace").split(",")
-    stored = peers.ROOT / "build" / "benchmarks" / "npbench" / str(context.threads)
+    stored = peers.ROOT / "build" / "benchmarks" / "npbench"
     contenders: dict[str, Call | Missing] = {"NumPy": by_numpy}
     if "numba" in wanted:
         numba = npbench_files.by_numba(benchmark, context.threads)

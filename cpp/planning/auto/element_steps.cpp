@@ -1,6 +1,8 @@
 #include "planning/auto/element_steps.h"
 
+#include "algorithm/affine_linear.h"
 #include "mapping/accesses.h"
+#include "planning/computation_shape.h"
 
 #include <isl/aff.h>
 #include <isl/map.h>
@@ -67,6 +69,25 @@ std::vector<std::optional<std::int64_t>> distances(const isl::map &elements, con
   return moved;
 }
 
+/// By how many elements of memory that is, if it is known.
+std::optional<std::int64_t> elements_moved(const std::vector<std::optional<std::int64_t>> &moved,
+                                           const std::vector<ExprPtr> &extents) {
+  std::int64_t elements = 0;
+  std::optional<std::int64_t> stride = 1;
+  for (size_t d = moved.size(); d-- > 0;) {
+    if (moved[d] != 0) {
+      if (!moved[d] || !stride) {
+        return std::nullopt;
+      }
+      elements += *moved[d] * *stride;
+    }
+    const std::optional<std::int64_t> extent = constant_behind_casts(*extents[d]);
+    stride =
+        stride && extent && *extent <= most_apart ? std::optional(*stride * *extent) : std::nullopt;
+  }
+  return elements;
+}
+
 Step worse(Step one, Step other) {
   return one == other ? one : one == Step::None ? other : other == Step::None ? one : Step::Other;
 }
@@ -74,6 +95,7 @@ Step worse(Step one, Step other) {
 } // namespace
 
 ElementSteps::Access ElementSteps::access_of(const isl::map &elements, const isl::set &domain,
+                                             const Buffer &buffer,
                                              const std::vector<Slant> &slants) {
   Access access;
   const isl::map here = elements.intersect_domain(domain);
@@ -92,6 +114,8 @@ ElementSteps::Access ElementSteps::access_of(const isl::map &elements, const isl
     access.steps.push_back(moving.empty()                                      ? Step::None
                            : by_one && moving.front() + 1 == access.dimensions ? Step::Unit
                                                                                : Step::Other);
+    const auto elements = elements_moved(moved, buffer.extents);
+    access.near.push_back(elements.value_or(0) > 0 && *elements <= most_apart);
   }
   return access;
 }
@@ -106,21 +130,23 @@ ElementSteps::ElementSteps(const Program &program, const std::string &computatio
     if (statement.computation->name != computation) {
       continue;
     }
-    const Access written = access_of(written_element(program, statement), statement.domain, slants);
+    const Access written = access_of(written_element(program, statement), statement.domain,
+                                     program.buffers[statement.buffer], slants);
     writes_.resize(std::max(written.steps.size(), writes_.size()), Step::None);
     for (size_t d = 0; d < written.steps.size(); ++d) {
       writes_[d] = worse(writes_[d], written.steps[d]);
     }
     for (const ReadAccess &read : read_accesses(statement)) {
       const Program::Place &place = program.places.at(read.producer->name);
-      reads_.push_back(
-          access_of(read.relation.apply_range(place.relation), statement.domain, slants));
+      reads_.push_back(access_of(read.relation.apply_range(place.relation), statement.domain,
+                                 program.buffers[place.buffer], slants));
       Access &access = reads_.back();
       access.array = read.producer->name;
       access.is_constant = read.producer->is_input && !overwritten.contains(place.buffer);
       if (!read.exact) {
         access.is_constant = false;
         access.steps.assign(access.steps.size(), Step::Other);
+        access.near.assign(access.near.size(), false);
       }
     }
   }
@@ -130,6 +156,14 @@ bool ElementSteps::side_by_side(size_t iterator) const {
   return writes_[iterator] != Step::Other &&
          std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
            return iterator < read.steps.size() && read.steps[iterator] != Step::Other;
+         });
+}
+
+bool ElementSteps::lies_near(size_t iterator) const {
+  return writes_[iterator] != Step::Other &&
+         std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+           return iterator < read.steps.size() &&
+                  (read.steps[iterator] != Step::Other || read.near[iterator]);
          });
 }
 

@@ -26,6 +26,9 @@ public:
   Step written(size_t iterator) const { return writes_[iterator]; }
   /// Are elements read and written side by side along the iterator, or the same ones?
   bool side_by_side(size_t iterator) const;
+  /// Is that so, or is what is read a few places apart, such as one channel of all pixels in a row:
+  /// to be chosen from whole vectors?
+  bool lies_near(size_t iterator) const;
   /// Is something read, of others than `own`, that is neither the same element along the iterator
   /// nor lies side by side, and moves along one of `inner` besides?
   bool reads_apart(size_t iterator, const std::set<std::string> &own,
@@ -67,8 +70,9 @@ private:
     std::vector<Step> steps;
     /// The dimension along which it moves by one element.
     std::vector<std::optional<size_t>> along;
+    std::vector<bool> near; ///< does it move forwards, by a few elements?
   };
-  static Access access_of(const isl::map &elements, const isl::set &domain,
+  static Access access_of(const isl::map &elements, const isl::set &domain, const Buffer &buffer,
                           const std::vector<Slant> &slants);
 
   std::vector<Step> writes_; ///< by iterator

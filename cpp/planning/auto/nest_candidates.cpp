@@ -66,6 +66,9 @@ public:
     for (const size_t column : columns) {
       add_vector(column);
     }
+    if (columns.empty()) {
+      add_interleaved();
+    }
     add_terms_in_lanes();
     add_sums_at_once();
     return std::move(found_);
@@ -200,6 +203,17 @@ private:
                " elements of " + i + " x " + j +
                " stay in registers while their terms are added in their order";
     found_.push_back(std::move(made));
+  }
+
+  /// Vectors of which something is chosen from others, along the innermost loop that allows it.
+  void add_interleaved() {
+    const NestTimes &times = nests_.times(part_.name);
+    const auto last = std::max_element(
+        part_.interleaved.begin(), part_.interleaved.end(),
+        [&](size_t one, size_t other) { return times.position(one) < times.position(other); });
+    if (last != part_.interleaved.end()) {
+      add_vector(*last);
+    }
   }
 
   /// A vector along the column, and some terms at once.
@@ -457,8 +471,13 @@ Part::Part(const Program &program, const Computation &computation, const Nests &
     }
     if (steps.side_by_side(d)) {
       columns.push_back(d);
-    } else if (auto copies = steps.copies_for(d)) {
+      continue;
+    }
+    if (auto copies = steps.copies_for(d)) {
       packed[d] = std::move(*copies);
+    }
+    if (steps.lies_near(d)) {
+      interleaved.push_back(d);
     }
   }
   if (!columns.empty()) {
@@ -468,6 +487,9 @@ Part::Part(const Program &program, const Computation &computation, const Nests &
     find_begin(program, column);
   }
   for (const auto &[column, copies] : packed) {
+    find_begin(program, column);
+  }
+  for (const size_t column : interleaved) {
     find_begin(program, column);
   }
 }

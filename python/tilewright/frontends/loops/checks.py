@@ -63,6 +63,10 @@ class _Place:
     iterators: tuple[str, ...]
     constraints: tuple[str, ...]
 
+    def with_constraints(self, *more: str) -> _Place:
+        """The same place, of which more is known; each is kept once, however often it is stated."""
+        return replace(self, constraints=tuple(dict.fromkeys((*self.constraints, *more))))
+
 
 class Checks:
     """The checks of a program."""
@@ -78,8 +82,8 @@ class Checks:
             for each in program.context
             if (text := condition_of(each, Scope(self.names, {}))) is not None
         )
-        self.start = start
-        self.block(program.body, _Place(dict(self.names), (), start))
+        self.start = tuple(dict.fromkeys(start))
+        self.block(program.body, _Place(dict(self.names), (), self.start))
 
     def region(self, values: Mapping[str, Any]) -> tree.Expression | None:
         """Sizes around those of a call for which nothing is wrong: a conjunction, None for all."""
@@ -134,7 +138,7 @@ class Checks:
             if isinstance(statement, tree.Assume):
                 known = condition_of(statement.condition, self.scope(place))
                 if known is not None:
-                    place = replace(place, constraints=(*place.constraints, known))
+                    place = place.with_constraints(known)
             elif isinstance(statement, tree.If) and not statement.otherwise and statement.body:
                 if isinstance(statement.body[-1], _JUMPS):
                     place = self.under(statement.condition, place, False)
@@ -186,12 +190,12 @@ class Checks:
 
     def under(self, condition: tree.Expression, place: _Place, holds: bool) -> _Place:
         """The place where a condition holds, or does not: what is affine of what that says."""
-        found = list(place.constraints)
+        found = []
         for test in all_of(condition, holds):
             text = condition_of(test.of, self.scope(place))
             if text is not None:
                 found.append(f"({text})" if test.holds else f"(not ({text}))")
-        return replace(place, constraints=tuple(found))
+        return place.with_constraints(*found)
 
     def expression(self, expression: tree.Expression, place: _Place) -> None:
         """The reads in an expression; of a choice, each under its condition."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ...base.errors import ArgumentError, SubscriptError
+from ...base.errors import ArgumentError, SubscriptError, TranslationError
 from .. import constants, known_calls
 from ..dataflow import to_function
 from ..translated import TranslatedFunction
-from ..tree import Expression, Program
+from ..tree import Expression, Program, Variable
 from .checks import Checks, FactError, OutsideError
 from .context import NeedsNumbers
 from .facts import value_of
@@ -22,6 +22,9 @@ from .signatures import Signature, alike
 from .translation import Form, Given, Result, Translated, Translation
 
 __all__ = ["Kernel", "made_kernel", "translated"]
+
+#: Such as the coordinates of a point, or the channels of a pixel.
+_MOST_COMPONENTS = 4
 
 
 class Kernel:
@@ -221,7 +224,30 @@ def translated(
     values: dict[str, Any],
     numbers: dict[str, int],
 ) -> Translated:
-    """The function's statement tree; sizes of which products are taken become numbers in it."""
+    """The function's statement tree; sizes of which products are taken become numbers in it, and so do the few
+    components of points."""
+    found = _with_products(translation, loops, signature, values, numbers)
+    few = _few_components(found.program, values) - numbers.keys()
+    if not few:
+        return found
+    more = {**numbers, **{name: int(values[name]) for name in few}}
+    translation.kinds.clear()
+    try:
+        return _with_products(translation, loops, signature, values, more)
+    except (
+        TranslationError
+    ):  # nothing is left to be found out at the call, and be said as of the function
+        translation.kinds.clear()
+        return _with_products(translation, loops, signature, values, numbers)
+
+
+def _with_products(
+    translation: Translation,
+    loops: Loops,
+    signature: Signature,
+    values: dict[str, Any],
+    numbers: dict[str, int],
+) -> Translated:
     while True:
         translation.numbers = numbers
         try:
@@ -229,3 +255,20 @@ def translated(
         except NeedsNumbers as needs:
             numbers.update({name: int(values[name]) for name in needs.names})
             translation.kinds.clear()  # shapes are others
+
+
+def _few_components(program: Program, values: dict[str, Any]) -> frozenset[str]:
+    """The last extents, if they are small, of arrays of points, pixels and the like.
+
+    Such an array has more dimensions than one, of other extents. As numbers its components say how far the
+    same one of the next point lies, and how many lie side by side.
+    """
+    found: set[str] = set()
+    for array in program.arrays.values():
+        if array.local:
+            continue
+        *outer, last = array.shape or (None,)
+        if outer and isinstance(last, Variable) and last not in outer:
+            if int(values.get(last.name, 0)) in range(1, _MOST_COMPONENTS + 1):
+                found.add(last.name)
+    return frozenset(found)

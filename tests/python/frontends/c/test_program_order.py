@@ -150,3 +150,23 @@ def test_a_schedule_that_is_found_replays() -> None:
     found.apply_to(other.function.function)
     assert str(other.loops) == loops
     assert other.schedule == found
+
+
+def test_components_of_points_are_chosen_from_vectors() -> None:
+    text = """
+    void reach(int n, const double x[restrict n][3], double d[restrict n][n]) {
+    #pragma scop
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+          double dx = x[i][0] - x[j][0], dy = x[i][1] - x[j][1], dz = x[i][2] - x[j][2];
+          d[i][j] = sqrt(dx * dx + dy * dy + dz * dz);
+        }
+    #pragma endscop
+    }
+    """
+    f = tw.c.load("#include <math.h>\n" + text).reach
+    f.auto_schedule()
+    assert f"vector({vector_bytes() // 8})" in str(f.loops)
+    x, d = np.random.default_rng(0).random((N, 3)), np.zeros((N, N))
+    f(N, x, d)
+    np.testing.assert_allclose(d, np.sqrt(((x[:, None] - x) ** 2).sum(axis=2)), rtol=1e-14)

@@ -182,3 +182,86 @@ def test_a_range_with_an_end_that_is_no_affine_form_ends_there():
     )
     source = str(kernel.inspect(100).c)
     assert source.count("for (int64_t i = 2; i < n + 1;") == 0
+
+
+# ---- points and pixels ----
+
+
+def lengths(points, out):
+    for i in range(len(points)):
+        out[i] = np.sqrt(points[i, 0] ** 2 + points[i, 1] ** 2 + points[i, 2] ** 2)
+
+
+def gray(image, out):
+    for y in range(image.shape[0]):
+        for x in range(image.shape[1]):
+            out[y, x] = 0.25 * image[y, x, 0] + 0.5 * image[y, x, 1] + 0.25 * image[y, x, 2]
+
+
+def distances(points, out):
+    for i in range(len(points)):
+        for j in range(i + 1, len(points)):
+            d = np.sqrt((points[i, 0] - points[j, 0]) ** 2 + (points[i, 1] - points[j, 1]) ** 2)
+            if d > 0:
+                d = 1 / d
+            out[i, j] = d
+
+
+def inverted(image):
+    for y in range(image.shape[0]):
+        for x in range(image.shape[1]):
+            for c in range(image.shape[2]):
+                image[y, x, c] = 1 - image[y, x, c]
+
+
+def smoothed(image, out):
+    for y in range(image.shape[0]):
+        for x in range(1, image.shape[1] - 1):
+            for c in range(3):
+                out[y, x, c] = image[y, x - 1, c] + 2 * image[y, x, c] + image[y, x + 1, c]
+
+
+COMPONENTS = [
+    (lengths, (r.random((21, 3)), np.zeros(21))),
+    (gray, (r.random((5, 21, 3)), np.zeros((5, 21)))),
+    (distances, (r.random((21, 2)), np.zeros((21, 21)))),
+    (inverted, (r.random((5, 21, 3)),)),
+    (smoothed, (r.random((5, 21, 3)), np.zeros((5, 21, 3)))),
+]
+
+
+@pytest.mark.parametrize(
+    "function, given", COMPONENTS, ids=lambda each: getattr(each, "__name__", "")
+)
+def test_components_of_points_and_pixels_fill_vectors(function, given):
+    own, want = [each.copy() for each in given], [each.copy() for each in given]
+    made = tw.jit(function)
+    made(*own)
+    function(*want)
+    for one, other in zip(own, want, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-15)
+    assert "vector(8)" in str(made.loops)
+
+
+def test_each_small_number_of_components_has_a_kernel_of_its_own():
+    made = tw.jit(inverted)
+    for channels, kernels in ((3, 1), (3, 1), (4, 2), (1, 3), (5, 4), (6, 4), (3, 4)):
+        image = r.random((2, 7, channels))
+        want = 1 - image
+        made(image)
+        np.testing.assert_array_equal(image, want)
+        assert sum(map(len, made._kernels.values())) == kernels
+
+
+def test_small_square_matrices_share_a_kernel():
+    made = tw.jit(trace_of)
+    for n in (2, 3, 4, 9):
+        assert made(np.ones((n, n))) == n
+    assert sum(map(len, made._kernels.values())) == 1
+
+
+def trace_of(A):
+    s = 0.0
+    for i in range(A.shape[0]):
+        s += A[i, i]
+    return s

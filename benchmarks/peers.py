@@ -52,9 +52,18 @@ PYPI = [
     "opencv-python-headless",
     "numexpr",
     "pythran",
+    "networkx<3.5",  # DaCe 0.16 fails with what its dominators are in later ones
     "dace",
 ]
-DEBIAN = ["gcc", "clang-19", "libpolly-19-dev", "libxsmm-dev", "libopenblas-dev", "faust"]
+DEBIAN = [
+    "gcc",
+    "clang-19",
+    "libpolly-19-dev",
+    "libxsmm-dev",
+    "libopenblas-dev",
+    "liblapacke-dev",
+    "faust",
+]
 
 
 def install(venv: pathlib.Path = VENV) -> None:

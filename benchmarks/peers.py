@@ -12,6 +12,7 @@ import importlib.metadata
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -174,7 +175,7 @@ def versions() -> dict[str, str]:
     """The versions of the peers that are there; "missing" for the others."""
     found = {}
     for package in PYPI:
-        name = package.split("[")[0]
+        name = re.split(r"[\[<]", package)[0]
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

@@ -8,6 +8,7 @@ everything from the decorator to the first result, with an empty cache.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import tempfile
@@ -52,6 +53,16 @@ def _fastest(calls: dict[str, Call | Missing], compare: Callable[[Any], None]) -
     return best[1] if best else Missing(why)
 
 
+def _ours(benchmark: npbench_files.Benchmark) -> Call:
+    """The file for NumPy, compiled to the end. A function that we refuse says so when it is measured."""
+    made = tw.jit(fast_math=True)(benchmark.function("numpy"))
+    call = benchmark.call(made)
+    with contextlib.suppress(tw.TilewrightError):
+        call()
+        made.wait_optimized()
+    return call
+
+
 def _cold(benchmark: npbench_files.Benchmark) -> float:
     """Seconds from the decorator to the first result, with an empty cache."""
     call = benchmark.call(lambda *own: tw.jit(fast_math=True)(benchmark.function("numpy"))(*own))
@@ -86,7 +97,7 @@ def _case(benchmark: npbench_files.Benchmark, context: Context) -> Case:
         contenders["DaCe"] = npbench_files.by_dace(benchmark, stored)
     return Case(
         benchmark.name,
-        benchmark.call(tw.jit(fast_math=True)(benchmark.function("numpy"))),
+        _ours(benchmark),
         peers=contenders,
         expected=lambda: expected,
         compare=benchmark.compare,

@@ -27,7 +27,7 @@ class Loops:
     """What other translations need of a function: its source and the names that it sees."""
 
     def __init__(self, function: types.FunctionType) -> None:
-        self.name = function.__name__
+        self.name = "anonymous" if function.__name__ == "<lambda>" else function.__name__
         self.function = function
         self.source: Source = read_source(function)
         with_last_values(self.source.tree)

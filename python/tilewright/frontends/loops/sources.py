@@ -106,12 +106,25 @@ def read_source(function: types.FunctionType) -> Source:
         refuse(start, "this is not a whole function", "write it with def, on lines of its own")
     ast.increment_lineno(module, first - 1)
     tree = module.body[0] if len(module.body) == 1 else None
+    if function.__name__ == "<lambda>":
+        tree = _as_definition(module, start)
     if not isinstance(tree, ast.FunctionDef):
         what = "an async function" if isinstance(tree, ast.AsyncFunctionDef) else "no def statement"
         refuse(start, f"@tw.jit takes functions written with def; this is {what}")
     return Source(
         code.co_filename, tree, text.splitlines(), first, indent, _comments(text, first - 1)
     )
+
+
+def _as_definition(module: ast.Module, start: Location) -> ast.FunctionDef:
+    """The only lambda in the text, `relu = lambda x: ...`, as `def` would have it."""
+    found = [node for node in ast.walk(module) if isinstance(node, ast.Lambda)]
+    if len(found) != 1:
+        refuse(start, f"there are {len(found)} lambdas on these lines", "write this one with def")
+    only = found[0]
+    body = ast.copy_location(ast.Return(only.body), only.body)
+    made = ast.FunctionDef("<lambda>", only.args, [body], [], None)
+    return ast.copy_location(made, only)
 
 
 def _comments(text: str, shift: int) -> dict[int, tuple[str, bool]]:

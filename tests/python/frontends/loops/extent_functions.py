@@ -104,6 +104,9 @@ def scaled(x, by=SCALE):
     return x * by
 
 
+rectified = lambda x: np.maximum(x, 0.25)  # noqa: E731
+
+
 def smoothed(x):
     y = x.copy()
     for i in range(1, len(x) - 1):
@@ -121,4 +124,4 @@ def with_plain_functions(x, steps):
     for _ in range(steps):
         x[:] = smoothed(x)
         set_ends(x, scaled(0.5, by=2))
-    return scaled(x).max()
+    return scaled(rectified(x)).max()

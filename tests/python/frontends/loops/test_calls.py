@@ -277,6 +277,13 @@ def test_what_no_text_stands_for_is_refused(
         tw.jit(function)(np.ones(3), *arguments)
 
 
+def test_a_lambda_is_a_function_like_others() -> None:
+    doubled = tw.jit(lambda x: 2 * x + 1)
+    np.testing.assert_array_equal(doubled(np.arange(3.0)), [1, 3, 5])
+    with pytest.raises(tw.TranslationError, match="there are 2 lambdas on these lines"):
+        tw.jit((lambda x: x, lambda x: -x)[0])(np.ones(3))
+
+
 def test_a_function_that_is_replaced_is_translated_anew() -> None:
     names: dict[str, Any] = {}
 

@@ -70,6 +70,7 @@ class Memory:
     Attributes:
         flow: the core's answer.
         times: isl text of the time of each statement, in one space.
+        depth: how many numbers follow the first one in a time, which is 0 for the program's statements.
         references: of each statement, by array and isl text of subscripts.
         computed: of each statement, its reads at subscripts that data decide about.
         results: the names of what stands for the arrays' last values, by array.
@@ -78,6 +79,7 @@ class Memory:
 
     flow: _core.Dataflow
     times: dict[str, str]
+    depth: int
     references: dict[str, dict[tuple[str, str], str]]
     computed: dict[str, dict[object, Computed]]
     results: dict[str, str]
@@ -352,6 +354,7 @@ def memory_of(scanned: Scanned) -> Memory:
     return Memory(
         builder.program.dataflow(),
         builder.times,
+        builder.depth,
         builder.references,
         builder.computed,
         builder.results,

@@ -34,6 +34,10 @@ class Placing:
         self.is_ordered = False
         self.program = scanned.program
         self.arrays = self.program.arrays
+        #: The statement, block or copy of the program by the computation that is made of it.
+        self.made_by = {name: name for name in memory.times} | {
+            name: block.name for block in scanned.blocks for name, _ in block.writes
+        }
         self.context = [text for text, _ in scanned.context]
         context = " and ".join(f"({text})" for text in self.context)
         names = list(scanned.parameters.values())
@@ -90,11 +94,42 @@ class Placing:
             }
             in_place.any_order(made, places)
             return
-        made_by = {name: block.name for block in self.scanned.blocks for name, _ in block.writes}
-        timed = dict.fromkeys(made_by.get(name, name) for name in there)
-        times = "; ".join(self.memory.times[name] for name in timed)
+        early = [name for name in there if name not in self.made_by]
+        try:
+            self.order(made, early)
+        except tw.IllegalScheduleError:
+            if not early:
+                raise
+            for name in early:  # what it reads is not there from the beginning
+                made[name].inline()
+            self.order(made, [])
+        self.is_ordered = True
+        for loop, name, statements in self.scanned.loops:
+            inside = [statement for statement in statements if statement in there]
+            if inside and loop.independent is not None:
+                self.promise(made, loop, name, inside)
+            if inside and loop.parallel:
+                with located_at(line_of(loop.location)):
+                    self.parallelize(made, loop, name, inside)
+
+    def order(self, made: tw.Function, early: list[str]) -> None:
+        """Sets the program's order, and stores everything where the program has it.
+
+        Args:
+            early: values of functions that are computed once for many iterations, before all else. The program has
+                no statement for them.
+        """
+        there = made.computations
+        timed = dict.fromkeys(self.made_by[name] for name in there if name not in early)
+        times = [self.memory.times[name] for name in timed]
+        for number, name in enumerate(early, -len(early)):
+            [instance] = made[name].domain.tuples
+            iterators = instance.removeprefix(f"{name}[").removesuffix("]")
+            along = iterators.split(", ") if iterators else []
+            time = [str(number), *along, *["0"] * (self.memory.depth - len(along))]
+            times.append(f"{instance} -> [{', '.join(time)}]")
         with made.transaction():
-            made.set_schedule(self.listed(f"{{ {times} }}"))
+            made.set_schedule(self.listed(f"{{ {'; '.join(times)} }}"))
             for one in self.scanned.statements:
                 if one.name in there:
                     self.store(made, one)
@@ -110,14 +145,6 @@ class Placing:
                         self.store_again(made, name, self.arrays[array], axes)
             for array, name in self.memory.results.items():
                 made[name].store_in(self.place_of_result(array, name))
-        self.is_ordered = True
-        for loop, name, statements in self.scanned.loops:
-            inside = [statement for statement in statements if statement in there]
-            if inside and loop.independent is not None:
-                self.promise(made, loop, name, inside)
-            if inside and loop.parallel:
-                with located_at(line_of(loop.location)):
-                    self.parallelize(made, loop, name, inside)
 
     def promise(self, made: tw.Function, loop: tree.For, name: str, inside: list[str]) -> None:
         """Takes the person's word that iterations are independent, where data could say otherwise."""

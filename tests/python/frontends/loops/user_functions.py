@@ -3,6 +3,7 @@ loops that data decide about, several statements in each."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -263,3 +264,52 @@ def left_before_the_end(s, out):
             break
         if s[i] == s[i + 1]:
             out[i] = 1
+
+
+# ---- values of functions that many iterations share ----
+
+
+@case(lambda r: (r.random((4, 2)), r.random((9, 2)), np.zeros((4, 9))), tolerant=True)
+def great_circles(a, b, D):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            h = math.sin((b[j, 0] - a[i, 0]) / 2) ** 2
+            h += math.cos(a[i, 0]) * math.cos(b[j, 0]) * math.sin((b[j, 1] - a[i, 1]) / 2) ** 2
+            D[i, j] = 2 * math.asin(math.sqrt(h))
+
+
+@case(lambda r: (r.random(5), r.random(9), np.zeros((5, 9))), tolerant=True)
+def shared_values_that_change(a, b, D):
+    for j in range(len(b)):
+        b[j] = b[j] * 2
+    for i in range(len(a)):
+        for j in range(len(b)):
+            d = math.cos(a[i]) * math.cos(b[j])
+            D[i, j] = D[i, j] + d
+        b[0] = i
+
+
+@case(lambda r: (r.random(5), r.random(9)), tolerant=True)
+def shared_values_in_a_chain(a, b):
+    for i in range(len(a)):
+        s = 0.0
+        for j in range(len(b)):
+            s += math.cos(a[i]) * math.exp(b[j]) * math.cos(a[0])
+        a[i] = s
+
+
+@case(
+    lambda r: (r.random((9, 3)), r.random((4, 3)), r.random((4, 3)) + 0.1, np.zeros((9, 4))),
+    tolerant=True,
+)
+def responsibilities(X, mean, variance, R):
+    for i in range(X.shape[0]):
+        total = 0.0
+        for k in range(mean.shape[0]):
+            q = 0.0
+            for d in range(X.shape[1]):
+                q += (X[i, d] - mean[k, d]) ** 2 / variance[k, d] + math.log(variance[k, d])
+            R[i, k] = math.exp(-0.5 * q)
+            total += R[i, k]
+        for k in range(mean.shape[0]):
+            R[i, k] /= total

@@ -288,14 +288,6 @@ bool ExpressionTranslator::always_readable(const ExprPtr &expr) {
   return answer;
 }
 
-bool ExpressionTranslator::is_at_hand(const ExprPtr &expr) {
-  if (always_readable(expr) || frame_.done.contains(expr.get())) {
-    return true;
-  }
-  const bool is_sum = expr->kind == ExprKind::Binary && tree_size_of(expr) <= 16;
-  return is_sum && is_at_hand(expr->operands[0]) && is_at_hand(expr->operands[1]);
-}
-
 StmtPtr ExpressionTranslator::scoped(const std::function<void()> &body) {
   std::vector<StmtPtr> outer = std::exchange(frame_.statements, {});
   auto done = frame_.done;
@@ -308,11 +300,6 @@ StmtPtr ExpressionTranslator::scoped(const std::function<void()> &body) {
   frame_.done = std::move(done);
   frame_.loops = std::move(loops);
   return block(std::exchange(frame_.statements, std::move(outer)));
-}
-
-StmtPtr ExpressionTranslator::branch(const ExprPtr &value, std::int64_t id,
-                                     const std::string &name) {
-  return scoped([&] { emit(assign_local(id, name, translate(value))); });
 }
 
 void ExpressionTranslator::guarded(const ExprPtr &condition, const std::function<void()> &body) {
@@ -334,58 +321,6 @@ void ExpressionTranslator::guarded(std::span<const ExprPtr> conjuncts,
     inside = StmtPtr(next->then());
   }
   emit(if_then(holds, inside));
-}
-
-ExprPtr ExpressionTranslator::undecided_part(const ExprPtr &condition) {
-  const std::vector<ExprPtr> parts = conjuncts_of(condition);
-  if (parts.size() < 2 || frame_.domain.is_null()) {
-    return condition;
-  }
-  const isl::set instances = frame_.domain.intersect_params(state_.program.context);
-  const IterationSpace space{statement_.name, frame_.names};
-  std::vector<ExprPtr> undecided;
-  for (const ExprPtr &part : parts) {
-    const auto holds = to_set(part, space);
-    if (!holds || !checked(instances.is_subset(*holds), "a condition that always holds")) {
-      undecided.push_back(part);
-    }
-  }
-  if (undecided.size() == parts.size()) {
-    return condition;
-  }
-  ExprPtr result;
-  for (const ExprPtr &part : undecided) {
-    result = result ? binary(Op::And, result, part) : part;
-    uses_.try_emplace(result.get(), 1); // its parts are used no more often than before
-  }
-  return undecided_.emplace_back(result);
-}
-
-ValuePtr ExpressionTranslator::translate_select(const Expr &expr) {
-  if (const Expr *read = joined(expr)) {
-    return translate_access(*read);
-  }
-  const ExprPtr undecided = undecided_part(expr.operands[0]);
-  if (undecided == nullptr) {
-    return translate(expr.operands[1]);
-  }
-  const ValuePtr condition = translate(undecided);
-  const ExprPtr &then = expr.operands[1];
-  const ExprPtr &otherwise = expr.operands[2];
-  if (is_at_hand(then) && is_at_hand(otherwise)) {
-    const ValuePtr a = translate(then);
-    return select_value(condition, a, translate(otherwise));
-  }
-  if (is_large(expr) && !is_traced_) {
-    for (const ExprPtr &part : computed_parts_.of_both(then, otherwise)) {
-      translate(part); // once, instead of in each branch
-    }
-  }
-  const std::int64_t id = state_.numbers.next();
-  emit(declare_local(id, "chosen", zero_of(expr.type)));
-  const StmtPtr first = branch(then, id, "chosen");
-  emit(if_then(condition, first, branch(otherwise, id, "chosen")));
-  return local(id, "chosen", {expr.type, 1});
 }
 
 void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<void()> &body) {

@@ -166,6 +166,9 @@ private:
   bool always_readable(const ExprPtr &expr);
   /// Can it be computed without statements, because that is so anywhere or what it reads was read?
   bool is_at_hand(const ExprPtr &expr);
+  bool can_choose(const ValuePtr &condition, const LoopStatement &first,
+                  const LoopStatement &second);
+  bool is_overwritten(const Load &read);
   bool always_in_bounds(const Expr &access) const;
   /// See joined_read; null where each read is looked at.
   const Expr *joined(const Expr &choice) const;

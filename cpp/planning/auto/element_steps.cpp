@@ -174,7 +174,7 @@ bool ElementSteps::reads_apart(size_t iterator, const std::set<std::string> &own
       return false;
     }
     return iterator >= read.steps.size() ||
-           (read.steps[iterator] == Step::Other &&
+           (read.steps[iterator] == Step::Other && !read.near[iterator] &&
             std::any_of(inner.begin(), inner.end(),
                         [&](size_t loop) { return read.steps[loop] != Step::None; }));
   });

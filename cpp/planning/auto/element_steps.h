@@ -30,7 +30,7 @@ public:
   /// to be chosen from whole vectors?
   bool lies_near(size_t iterator) const;
   /// Is something read, of others than `own`, that is neither the same element along the iterator
-  /// nor lies side by side, and moves along one of `inner` besides?
+  /// nor lies side by side or a few places apart, and moves along one of `inner` besides?
   bool reads_apart(size_t iterator, const std::set<std::string> &own,
                    const std::vector<size_t> &inner) const;
   /// Does something that is read, of others than `own`, lie side by side along `column`

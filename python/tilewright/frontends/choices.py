@@ -1,13 +1,20 @@
-"""Both branches of a condition as values: one statement in place of two under a condition and its opposite."""
+"""Branches of a condition as values: one statement in place of two under a condition and its opposite."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from . import tree
 from .rewriting import plain
 
-__all__ = ["chosen_values"]
+__all__ = ["chosen_values", "updated_values"]
+
+#: Operations that have a value, and cost little, whatever their operands are.
+_HARMLESS = frozenset(
+    ["+", "-", "*", "neg", "minimum", "maximum", "<", "<=", ">", ">=", "==", "!=", "&", "|"]
+)
 
 
 def chosen_values(
@@ -37,6 +44,51 @@ def chosen_values(
         value = tree.Select(branch.condition, one.value, other.value, one.value.dtype)
         made.append(tree.Assign(one.target, value, one.label, one.location))
     return tuple(made)
+
+
+def updated_values(branch: tree.If, is_scalar: Callable[[str], bool]) -> tuple[tree.Assign, ...]:
+    """``if x < least: least = x; at = i`` as ``at = i if x < least else at`` and then ``least = x if x < least else
+    least``: so the condition has no value of its own that is kept.
+
+    Empty where that is not so simple: several of what the condition reads are assigned, a value is made of what is
+    assigned, or had better not be computed unless the condition holds.
+
+    Args:
+        branch: the condition, of which what it reads is assigned.
+        is_scalar: whether an array is a scalar of the program's own, which may be assigned at any time.
+    """
+    assigned = list(branch.body)
+    if branch.otherwise or not all(isinstance(one, tree.Assign) for one in assigned):
+        return ()
+    changed = [one.target.array for one in assigned]  # type: ignore[union-attr]
+    asked = list(tree.reads_of(branch.condition))
+    last = {read.array for read in asked} & set(changed)
+    if len(last) != 1 or len(set(changed)) < len(changed) or not all(map(is_scalar, changed)):
+        return ()
+    there = {plain(read) for read in asked}
+
+    def is_certain(value: tree.Expression) -> bool:
+        match value:
+            case tree.Literal() | tree.Variable():
+                return True
+            case tree.Read():
+                is_there = is_scalar(value.array) or plain(value) in there
+                return is_there and value.array not in changed
+            case tree.Operation():
+                return value.name in _HARMLESS and all(map(is_certain, value.operands))
+            case tree.Convert():
+                keeps = np.can_cast(value.value.dtype, value.dtype)
+                return keeps and is_certain(value.value)
+        return False
+
+    made = []
+    for one in assigned:
+        assert isinstance(one, tree.Assign)
+        if not is_certain(one.value):
+            return ()
+        value = tree.Select(branch.condition, one.value, one.target, one.value.dtype)
+        made.append(tree.Assign(one.target, value, one.label, one.location))
+    return tuple(sorted(made, key=lambda one: one.target.array in last))
 
 
 def _assignments(

@@ -18,7 +18,7 @@ import numpy as np
 from ..sets.values import Set
 from . import tree
 from .affine import Affine, Scope, affine_of, compared, condition_of, divided, remainder
-from .choices import chosen_values
+from .choices import chosen_values, updated_values
 from .chosen import Chosen, FromEnd, as_index, is_counted
 from .conditions import parsed_condition
 from .names import Names
@@ -455,6 +455,12 @@ class _Scanner:
             isinstance(one, tree.Assign) and not self.is_chosen(one.target, scope) for one in body
         ] == [True]
         if read & written - self.flags and not is_alone:
+            updated = updated_values(branch, self.is_own_scalar)
+            if updated:
+                self.result.has_choices = True
+                if self.chooses:
+                    self.block(updated, place)
+                    return
             condition = self.kept(condition, f"if_{branch.location.line}", branch, place)
         before = dict(self.known)
         texts = [condition_of(part, scope) for part in _conjuncts(branch.condition)]
@@ -471,6 +477,11 @@ class _Scanner:
             )
         self.known = before
         self.forget(written)
+
+    def is_own_scalar(self, array: str) -> bool:
+        """Whether it is a variable of the program's own, without elements."""
+        declared = self.result.program.arrays[array]
+        return declared.local and not declared.shape
 
     def kill(self, statement: tree.Kill, place: _Place) -> None:
         if place.guards:

@@ -313,3 +313,74 @@ def responsibilities(X, mean, variance, R):
             total += R[i, k]
         for k in range(mean.shape[0]):
             R[i, k] /= total
+
+
+# ---- the smallest so far, and where it was ----
+
+
+@case(lambda r: (r.random((21, 2)), r.random((5, 2)), np.zeros(21, np.int64)))
+def nearest_centre(X, C, label):
+    for i in range(X.shape[0]):
+        least = 1e300
+        at = 0
+        for k in range(C.shape[0]):
+            d = 0.0
+            for j in range(X.shape[1]):
+                d += (X[i, j] - C[k, j]) ** 2
+            if d < least:
+                least = d
+                at = k
+        label[i] = at
+
+
+@case(lambda r: (r.random((9, 30)),))
+def largest_of_rows(A):
+    at = np.zeros(A.shape[0], np.int64)
+    value = np.zeros(A.shape[0])
+    for i in range(A.shape[0]):
+        m = A[i, 0]
+        where = 0
+        before = -1
+        for j in range(1, A.shape[1]):
+            if A[i, j] > m:
+                before = j - 1
+                m = A[i, j]
+                where = j
+        at[i] = where + 100 * before
+        value[i] = m
+    return at, value
+
+
+@case(lambda r: (r.integers(0, 9, 30),))
+def two_smallest(a):
+    first = 99
+    second = 99
+    for i in range(len(a)):
+        if a[i] < first:
+            second = first
+            first = a[i]
+        elif a[i] < second:
+            second = a[i]
+    return first, second
+
+
+@case(lambda r: (r.integers(-3, 4, 30), r.integers(0, 3, 30)))
+def divided_where_it_may_be(a, b):
+    best = 0
+    at = -1
+    for i in range(len(a)):
+        if b[i] > best:
+            best = b[i]
+            at = a[i] // best
+    return best, at
+
+
+@case(lambda r: (np.array([3, 0, 2, 9, 1]), r.random(4)))
+def followed_where_there_is_one(following, x):
+    best = -1
+    value = 0.0
+    for i in range(len(following)):
+        if (following[i] > best) & (following[i] < 4):
+            best = following[i]
+            value = x[following[i]]
+    return best, value

@@ -10,7 +10,7 @@ namespace tilewright {
 
 namespace {
 
-/// Operations between a load and the comparison of what comes of it.
+/// Operations between a load and the comparison of what comes of it, besides conversions.
 constexpr int most_steps = 4;
 
 bool is_made_of_loads(const llvm::Value *value, int steps) {
@@ -18,9 +18,10 @@ bool is_made_of_loads(const llvm::Value *value, int steps) {
   if (made == nullptr || steps == 0 || llvm::isa<llvm::PHINode>(made)) {
     return false;
   }
+  const int left = llvm::isa<llvm::CastInst>(made) ? steps : steps - 1;
   return llvm::isa<llvm::LoadInst>(made) ||
          std::any_of(made->op_begin(), made->op_end(), [&](const llvm::Use &operand) {
-           return is_made_of_loads(operand.get(), steps - 1);
+           return is_made_of_loads(operand.get(), left);
          });
 }
 

@@ -29,11 +29,12 @@ from ..tree import (
     reads_of,
 )
 from .context import Storage
-from .indices import constant_of, is_pure, key_of, linear, literal, subtract
+from .indices import constant_of, is_pure, literal
 from .kinds import INT64
 from .local_functions import Definition, LocalFunction
 from .loop_statements import LoopStatements
 from .masks import Masks
+from .overlaps import Overlaps
 from .sugar import Raising
 from .values import (
     ArrayValue,
@@ -65,7 +66,7 @@ _WAYS_OUT: dict[type[ast.AST], tuple[str, str]] = {
 }
 
 
-class Statements(Masks, LoopStatements):
+class Statements(Masks, LoopStatements, Overlaps):
     """Statements."""
 
     def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
@@ -470,14 +471,7 @@ class Statements(Masks, LoopStatements):
             read.array == target.place(probe).array for at in subscripts for read in reads_of(at)
         ):
             self.refuse(node, "an array at its own values is assigned to", "copy the subscripts")
-        if _overwrites(target.place(probe), rule(probe), probe):
-            copied = ArrayValue(target.shape, target.room, target.dtype, rule)
-            name = self.new_array("temporary", target.dtype, target.room, node)
-            memory = self.view(name, target.dtype, target.shape, target.room, node)
-            assert memory.place is not None
-            with self.loops(target.shape, node) as indices:
-                self.assign(memory.place(indices), copied.element(indices), node)
-            rule = memory.element
+        rule = self.without_overlap(target, rule, node)
         if target.backwards:  # in the order of memory
             with self.loops(target.shape[::-1], node) as turned:
                 self.assign(target.place(turned[::-1]), rule(turned[::-1]), node)
@@ -544,36 +538,3 @@ def _one_element(array: ArrayValue, element: Scalar) -> ArrayValue:
 def _casts(given: np.dtype, wanted: np.dtype) -> bool:
     """Whether NumPy's in-place operations convert so."""
     return bool(np.can_cast(given, wanted, "same_kind"))
-
-
-def _overwrites(target: Read, value: Expression, probe: Sequence[Expression]) -> bool:
-    """Whether a loop over the target's elements may overwrite one before `value` reads it.
-
-    It does not if each read is of the element that is written, or of one that a later iteration
-    writes: constant distances, the first of which other than 0 is ahead in the order of the loops.
-    """
-    scatters = not all(map(is_pure, target.subscripts))
-    order = [key_of(each) for each in probe]
-    written = [linear(each) for each in target.subscripts]
-    for read in reads_of(value):
-        if read.array != target.array:
-            continue
-        if scatters:  # an element may be written twice, and keeps the last value
-            return True
-        distances: list[tuple[int, int]] = []
-        for form, subscript in zip(written, read.subscripts, strict=True):
-            distance = constant_of(subtract(subscript, form.expression()))
-            if distance is None:
-                return True
-            inner = [
-                (order.index(key), count) for key, (count, _) in form.terms.items() if key in order
-            ]
-            if distance == 0:
-                continue
-            if len(inner) != 1:
-                return True
-            axis, count = inner[0]
-            distances.append((axis, distance * count))
-        if distances and min(distances)[1] < 0:
-            return True
-    return False

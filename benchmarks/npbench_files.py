@@ -61,13 +61,17 @@ class Benchmark:
         path = self.folder / "npbench" / "benchmarks" / self.info["relative_path"]
         return path / f"{self.info['module_name']}_{ending}.py"
 
-    def function(self, ending: str) -> Callable[..., Any]:
+    def function(self, ending: str, anew: bool = False) -> Callable[..., Any]:
         """The function in the file of one framework.
+
+        Args:
+            anew: as of a module that was not imported before.
 
         Raises:
             Exception: whatever the import of the file raises.
         """
-        found = getattr(_module(self.folder, self.file(ending)), self.info["func_name"])
+        module = _module(self.folder, self.file(ending))
+        found = getattr(importlib.reload(module) if anew else module, self.info["func_name"])
         return found  # type: ignore[no-any-return]
 
     def call(self, function: Callable[..., Any]) -> Callable[[], Any]:

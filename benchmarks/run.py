@@ -179,6 +179,17 @@ def plot(name: str, title: str, rows: Sequence[Row], path: pathlib.Path) -> path
     return path
 
 
+def check_files(options: argparse.Namespace) -> int:
+    """Compares PolyBench's files with gcc, and returns the exit status."""
+    import polybench_files
+
+    dtype = "float" if options.float else "double"
+    good = polybench_files.check_all(
+        options.folder.resolve(), options.check, dtype, options.only, target=options.target
+    )
+    return 0 if good else 1
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -238,13 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.check:
         if options.topics != ["polybench"] or not options.folder:
             parser.error("--check is of the topic polybench, with --folder")
-        import polybench_files
-
-        dtype = "float" if options.float else "double"
-        good = polybench_files.check_all(
-            options.folder.resolve(), options.check, dtype, options.only, target=options.target
-        )
-        return 0 if good else 1
+        return check_files(options)
     if options.quick:
         options.seconds = min(options.seconds, 0.2)
     if options.measure:

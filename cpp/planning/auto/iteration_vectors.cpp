@@ -1,5 +1,6 @@
 #include "planning/auto/iteration_vectors.h"
 
+#include "algorithm/repeated_parts.h"
 #include "planning/tagging.h"
 
 #include <algorithm>
@@ -123,7 +124,7 @@ private:
       } else if (gains_by_tiles(part, depth, own) || (terms_in(name, depth) > most_streamed &&
                                                       part.steps.streams(iterator, own, inner))) {
         return std::nullopt;
-      } else if (!is_outside && part.steps.reads_apart(iterator, own, inner)) {
+      } else if (!is_outside && !is_costly(name) && part.steps.reads_apart(iterator, own, inner)) {
         auto copies = copies_for_nest(part, depth, iterator);
         if (copies.empty()) {
           return std::nullopt;
@@ -134,6 +135,16 @@ private:
       vectors.begin = begin == part.begins.end() ? vectors.begin : begin->second;
     }
     return vectors;
+  }
+
+  /// Has it elementary functions, beside which it costs little to gather what they are of?
+  bool is_costly(const std::string &name) const {
+    bool costly = false;
+    for (const Piece &piece : (**given_.function().find(name)).pieces) {
+      visit(piece.value,
+            [&](const ExprPtr &part) { costly = costly || RepeatedParts::is_costly(*part); });
+    }
+    return costly;
   }
 
   /// Copies for each iteration of the outermost loop, of what many iterations inside of it read;

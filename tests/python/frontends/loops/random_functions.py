@@ -203,10 +203,48 @@ class Writer:
         return "\n".join(self.lines) + "\n"
 
 
-def made(seed: int) -> Any:
+class FunctionWriter(Writer):
+    """Writes functions with values of elementary functions, which fewer iterators may decide about than there are
+    loops around, with the least value so far and where it was, and with arrays as long as a loop has come."""
+
+    def number(self, depth: int = 0) -> str:
+        """A number; values of functions are whole numbers, too."""
+        if depth < 2 and self.random.random() < 0.2:
+            of = self.pick(super().number(2), f"{self.element()} + {self.element()}")
+            return f"np.round(3 * np.exp(min(max({of}, -2), 2)))"
+        return super().number(depth)
+
+    def simple(self, depth: int) -> None:
+        """A statement."""
+        kind = self.random.randrange(8)
+        if kind == 0:
+            element = self.element()
+            place = self.pick(*self.iterators)[0] if self.iterators else "7"
+            self.line(depth, f"if {element} {self.pick('<', '>', '<=')} s:")
+            for text in self.pick((f"s = {element}", f"q = {place}"), (f"q = {place}", "s = 1")):
+                self.line(depth + 1, text)
+        elif kind == 1 and self.iterators:
+            name = self.pick(*self.iterators)[0]
+            self.line(depth, f"v = np.zeros({self.pick(name, f'n - {name}', f'2 * {name} + 1')})")
+            self.line(depth, f"v[:] = {self.number(2)}")
+            self.line(depth, f"{self.element()} = v.sum() % 5 + len(v)")
+        else:
+            super().simple(depth)
+
+    def text(self) -> str:
+        """The function."""
+        self.line(0, "def f(A, B, D, n, s):")
+        self.line(1, "q = -1")
+        self.loop(1)
+        self.block(1)
+        self.line(1, self.pick("return s, q", "return q, A[1]", "return A + q"))
+        return "\n".join(self.lines) + "\n"
+
+
+def made(seed: int, writer: type[Writer] = Writer) -> Any:
     """The function of a seed, undecorated; its text is where `inspect` finds it."""
-    text = Writer(seed).text()
-    file = f"<random function {seed}>"
+    text = writer(seed).text()
+    file = f"<random function {writer.__name__} {seed}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     names: dict[str, Any] = {"np": np, "tw": tw, "mixed": mixed}
     exec(compile(text, file, "exec"), names)

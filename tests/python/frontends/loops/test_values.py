@@ -126,3 +126,20 @@ def test_arrays_in_fortrans_order(name: str) -> None:
     want = by_python(function.py_func, turned)
     for _ in range(2):  # the second call is made without Python
         assert same(want, by_kernel(function, turned), name in cases.TOLERANT)
+
+
+def test_random_functions_of_functions() -> None:
+    """Values that fewer iterators decide about, the least so far, arrays that grow with a loop."""
+    for seed in (*range(9), 1003):
+        function = random_functions.made(seed, random_functions.FunctionWriter)
+        given = random_functions.arguments(seed)
+        try:
+            want = by_python(function, given)
+        except TypeError:  # NumPy refuses to convert in place
+            continue
+        try:
+            got = by_kernel(tw.jit(function), given)
+        except tw.TranslationError as error:
+            assert error.line > 0
+            continue
+        assert same(want, got), seed

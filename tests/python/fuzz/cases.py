@@ -335,6 +335,9 @@ class Runner:
             self.count(f"refused: {kind_of(command)}")
             if after is not None:
                 self.confirm(error, after, attempted)
+            elif command[0] and self.has_no_instances(command[0]):
+                # No term comes several times where there is none: the rest of its order is illegal.
+                self.count("orders of nothing")
             elif not self.also_turned_round(error, command):
                 text = f"{command} makes no sense, yet only its legality was refused"
                 raise Failure("accepted", text, attempted) from error

@@ -2,6 +2,7 @@
 
 #include "algorithm/expression_key.h"
 #include "algorithm/function_extents.h"
+#include "algorithm/predicates.h"
 #include "lowering/expression_forms.h"
 #include "lowering/expressions.h"
 
@@ -22,9 +23,16 @@ struct Subscript {
   ExpressionKey key;
 };
 
+/// A condition by which data are an affine value: p[i] == 0.
+struct Equality {
+  ExpressionKey key;
+  isl::pw_aff value;
+};
+
 struct Branch {
   const Expr *read = nullptr;
-  isl::set instances; ///< that take it
+  isl::set instances;            ///< that take it
+  std::vector<Equality> holding; ///< for them
   size_t buffer = 0;
   std::vector<Subscript> index; ///< in the buffer
 };
@@ -40,16 +48,18 @@ public:
       return true;
     }
     if (value.kind == ExprKind::Select) {
+      const size_t known = holding_.size();
+      const bool has_first = add(*value.operands[1], where(value.operands[0], instances));
+      holding_.resize(known);
       const auto holds = to_set(value.operands[0], space_);
-      // If data decide, all instances may take either.
-      return add(*value.operands[1], holds ? instances.intersect(*holds) : instances) &&
-             add(*value.operands[2], holds ? instances.subtract(*holds) : instances);
+      return has_first && add(*value.operands[2], holds ? instances.subtract(*holds) : instances);
     }
     auto branch = branch_of(value);
     if (!branch || (!found_.empty() && branch->buffer != found_.front().buffer)) {
       return false;
     }
     branch->instances = instances;
+    branch->holding = holding_;
     found_.push_back(std::move(*branch));
     return true;
   }
@@ -72,6 +82,28 @@ public:
   }
 
 private:
+  /// The instances for which a condition may hold; what else it says is noted. If data decide, all
+  /// instances may take either branch.
+  isl::set where(const ExprPtr &condition, isl::set instances) {
+    for (const ExprPtr &part : conjuncts_of(condition)) {
+      if (const auto holds = to_set(part, space_)) {
+        instances = instances.intersect(*holds);
+      } else if (part->op == Op::Eq) {
+        note_equality(part->operands[0], part->operands[1]);
+        note_equality(part->operands[1], part->operands[0]);
+      }
+    }
+    return instances;
+  }
+
+  void note_equality(const ExprPtr &data, const ExprPtr &value) {
+    auto affine = to_affine(value, space_);
+    ExpressionKey key = affine ? key_of(data) : ExpressionKey{};
+    if (!key.text.empty()) {
+      holding_.push_back({std::move(key), std::move(*affine)});
+    }
+  }
+
   std::optional<Branch> branch_of(const Expr &value) const {
     if (value.kind != ExprKind::Access || value.position != 0) {
       return std::nullopt;
@@ -134,11 +166,25 @@ private:
     return is_zero(first) ? second : is_zero(second) ? first : extent;
   }
 
+  static bool is_equal(const isl::pw_aff &one, const isl::pw_aff &other,
+                       const isl::set &instances) {
+    return checked(instances.is_subset(one.eq_set(other)), doing_joined_reads);
+  }
+
   /// Whether `one` is what `other` is, for the instances that take `other`.
   static bool are_same(const Branch &one, const Branch &other) {
     for (size_t d = 0; d < one.index.size(); ++d) {
       const Subscript &mine = one.index[d];
       const Subscript &its = other.index[d];
+      if (!mine.affine && its.affine) { // data say that it is, too
+        if (std::none_of(other.holding.begin(), other.holding.end(), [&](const Equality &known) {
+              return known.key.text == mine.key.text && known.key.iterators == mine.key.iterators &&
+                     is_equal(known.value, *its.affine, other.instances);
+            })) {
+          return false;
+        }
+        continue;
+      }
       if (!mine.affine || !its.affine) {
         if (mine.affine || its.affine || mine.key.text != its.key.text ||
             mine.key.iterators != its.key.iterators) {
@@ -146,8 +192,7 @@ private:
         }
         continue;
       }
-      const isl::set same = mine.affine->eq_set(*its.affine);
-      if (!checked(other.instances.is_subset(same), doing_joined_reads)) {
+      if (!is_equal(*mine.affine, *its.affine, other.instances)) {
         return false;
       }
     }
@@ -157,6 +202,7 @@ private:
   const IterationSpace &space_;
   const Program &program_;
   std::vector<Branch> found_;
+  std::vector<Equality> holding_; ///< in the branch that is looked at
 };
 
 /// What is chosen, as far as it is read; false where it is computed.

@@ -12,9 +12,9 @@
 namespace tilewright {
 
 /// Of the reads among which `choice` decides, one that, for each of the instances, is of the memory
-/// that the chosen one is of. Subscripts that data say are the same if they are written alike. Null
-/// where there is none, or where something else than a read may be chosen. Branches that no
-/// instance takes do not count.
+/// that the chosen one is of. Subscripts that data say are the same if they are written alike, or
+/// if the choice asks whether they are. Null where there is none, or where something else than a
+/// read may be chosen. Branches that no instance takes do not count.
 const Expr *joined_read(const Expr &choice, const isl::set &instances, const IterationSpace &space,
                         const Program &program);
 

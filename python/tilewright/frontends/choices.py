@@ -46,7 +46,11 @@ def chosen_values(
     return tuple(made)
 
 
-def updated_values(branch: tree.If, is_scalar: Callable[[str], bool]) -> tuple[tree.Assign, ...]:
+def updated_values(
+    branch: tree.If,
+    is_scalar: Callable[[str], bool],
+    is_inside: Callable[[tree.Read], bool],
+) -> tuple[tree.Assign, ...]:
     """``if x < least: least = x; at = i`` as ``at = i if x < least else at`` and then ``least = x if x < least else
     least``: so the condition has no value of its own that is kept.
 
@@ -56,6 +60,7 @@ def updated_values(branch: tree.If, is_scalar: Callable[[str], bool]) -> tuple[t
     Args:
         branch: the condition, of which what it reads is assigned.
         is_scalar: whether an array is a scalar of the program's own, which may be assigned at any time.
+        is_inside: whether an element is in its array, whatever the condition says.
     """
     assigned = list(branch.body)
     if branch.otherwise or not all(isinstance(one, tree.Assign) for one in assigned):
@@ -72,7 +77,7 @@ def updated_values(branch: tree.If, is_scalar: Callable[[str], bool]) -> tuple[t
             case tree.Literal() | tree.Variable():
                 return True
             case tree.Read():
-                is_there = is_scalar(value.array) or plain(value) in there
+                is_there = is_scalar(value.array) or plain(value) in there or is_inside(value)
                 return is_there and value.array not in changed
             case tree.Operation():
                 return value.name in _HARMLESS and all(map(is_certain, value.operands))

@@ -455,7 +455,9 @@ class _Scanner:
             isinstance(one, tree.Assign) and not self.is_chosen(one.target, scope) for one in body
         ] == [True]
         if read & written - self.flags and not is_alone:
-            updated = updated_values(branch, self.is_own_scalar)
+            updated = updated_values(
+                branch, self.is_own_scalar, lambda read: self.is_inside(read, scope)
+            )
             if updated:
                 self.result.has_choices = True
                 if self.chooses:
@@ -482,6 +484,10 @@ class _Scanner:
         """Whether it is a variable of the program's own, without elements."""
         declared = self.result.program.arrays[array]
         return declared.local and not declared.shape
+
+    def is_inside(self, read: tree.Read, scope: Scope) -> bool:
+        """Whether an element is in its array wherever the conditions of sizes and iterators around hold."""
+        return self.checks and all(affine_of(each, scope) is not None for each in read.subscripts)
 
     def kill(self, statement: tree.Kill, place: _Place) -> None:
         if place.guards:

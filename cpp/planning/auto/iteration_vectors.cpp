@@ -151,16 +151,20 @@ private:
   /// after them all lies side by side. None if there are no such.
   std::vector<ElementSteps::Copy> copies_for_nest(const Part &part, size_t depth,
                                                   size_t column) const {
-    auto copies = depth < 2 ? std::nullopt : part.steps.copies_for(column);
+    auto copies = part.steps.copies_for(column);
     std::vector<size_t> around;
     for (size_t d = 0; d < depth; ++d) {
       if (const auto iterator = nests_.times(part.name).loops[d].iterator) {
         around.push_back(*iterator);
       }
     }
+    const std::vector<size_t> inner = inner_iterators(part.name, depth);
     const bool is_one =
         copies && std::all_of(copies->begin(), copies->end(), [&](const ElementSteps::Copy &copy) {
-          return part.steps.is_same(copy.array, around);
+          return part.steps.is_same(copy.array, around) &&
+                 (depth >= 2 || std::any_of(inner.begin(), inner.end(), [&](size_t iterator) {
+                    return part.steps.is_same(copy.array, {iterator});
+                  }));
         });
     return is_one ? std::move(*copies) : std::vector<ElementSteps::Copy>();
   }

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+import tilewright as tw
+
 __all__ = ["histogram"]
 
 #: NumPy adds up so many elements before it goes on.
@@ -68,9 +70,7 @@ def _is_plain(a: Any, bins: Any, range: Any, weights: Any) -> bool:
 
 @functools.cache
 def _kernels() -> tuple[Any, Any, Any]:
-    from .decorator import jit
-
-    return jit(_place), jit(_counted), jit(_summed)
+    return tw.jit(_place), tw.jit(_counted), tw.jit(_summed)
 
 
 def _place(a: Any, first: Any, span: Any, step: Any, bins: Any, where: Any) -> None:

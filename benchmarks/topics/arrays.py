@@ -9,9 +9,7 @@ the first call, with an empty cache.
 from __future__ import annotations
 
 import inspect
-import pathlib
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,31 +18,11 @@ import numpy as np
 import array_functions
 import peers
 import tilewright as tw
+from function_calls import first_call, repeated
 from harness import Case, Context, Missing
 
 TITLE = "Python functions of whole arrays"
 THREADS = (1, 2)
-
-Call = Callable[[], Any]
-
-
-def _run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Call:
-    """Calls it on arrays of its own, which begin as they were given each time if it changes them."""
-    own = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in arguments)
-    returned = function(*own)
-    changed = [
-        (mine, given)
-        for mine, given in zip(own, arguments, strict=True)
-        if isinstance(mine, np.ndarray) and not np.array_equal(mine, given)
-    ]
-
-    def call() -> Any:
-        for mine, given in changed:
-            mine[...] = given
-        found = function(*own)
-        return found if returned is not None else tuple(mine for mine, _ in changed)
-
-    return call
 
 
 def _by_numba(function: Callable[..., Any], arguments: tuple[Any, ...], threads: int) -> Any:
@@ -53,7 +31,7 @@ def _by_numba(function: Callable[..., Any], arguments: tuple[Any, ...], threads:
         return numba
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     try:
-        return _run(numba.njit(parallel=threads > 1)(function), arguments)
+        return repeated(numba.njit(parallel=threads > 1)(function), arguments)
     except Exception as error:  # what Numba raises for what it does not compile
         return Missing(f"Numba refuses it ({type(error).__name__})")
 
@@ -84,21 +62,9 @@ def _by_pythran(function: Callable[..., Any], arguments: tuple[Any, ...], quick:
         assert found is not None and found.loader is not None
         module = importlib.util.module_from_spec(found)
         found.loader.exec_module(module)
-        return _run(getattr(module, name), arguments)
+        return repeated(getattr(module, name), arguments)
     except Exception as error:  # of Pythran, or of the C++ compiler
         return Missing(f"Pythran refuses it ({type(error).__name__})")
-
-
-def _first_call(made: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...]) -> Call:
-    """The seconds from the decorator to the first result."""
-
-    def sample() -> dict[str, float]:
-        own = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in arguments)
-        start = time.perf_counter()
-        made()(*own)
-        return {"first call": time.perf_counter() - start}
-
-    return sample
 
 
 def _ours(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,29 +81,24 @@ def cases(context: Context) -> Iterator[Case]:
             cold["Numba"] = by_numba
         else:
             options = {"parallel": context.threads > 1}
-            cold["Numba"] = _first_call(
+            cold["Numba"] = first_call(
                 lambda f=function, o=options: numba.njit(**o)(f),  # type: ignore[misc]
                 arguments,
             )
-        with tempfile.TemporaryDirectory() as folder:
-            before, tw.settings.cache_directory = tw.settings.cache_directory, pathlib.Path(folder)
-            try:
-                yield Case(
-                    f"{name}, cold",
-                    _first_call(lambda f=function: _ours(f), arguments),  # type: ignore[misc]
-                    peers=cold,
-                    group="cold start",
-                    sampled=True,
-                    seconds=0.0,
-                    goals={"Numba": 3.0},
-                )
-            finally:
-                tw.settings.cache_directory = before
+        yield Case(
+            f"{name}, cold",
+            first_call(lambda f=function: _ours(f), arguments),  # type: ignore[misc]
+            peers=cold,
+            group="cold start",
+            sampled=True,
+            seconds=0.0,
+            goals={"Numba": 3.0},
+        )
         yield Case(
             name,
-            _run(_ours(function), arguments),
+            repeated(_ours(function), arguments),
             peers={
-                "NumPy": _run(function, arguments),
+                "NumPy": repeated(function, arguments),
                 "Numba": by_numba,
                 "Pythran": _by_pythran(function, arguments, context.quick),
             },

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,6 +20,7 @@ import numpy as np
 import npbench_files
 import peers
 import tilewright as tw
+from function_calls import first_call
 from harness import Case, Context, Missing
 
 TITLE = "NPBench as it is downloaded"
@@ -63,35 +63,20 @@ def _ours(benchmark: npbench_files.Benchmark) -> Call:
     return call
 
 
-def _first_call(made: Callable[[], Callable[..., Any]], benchmark: npbench_files.Benchmark) -> Any:
-    """The seconds from the decorator to the first result, with an empty cache."""
-
-    def sample() -> dict[str, float]:
-        call = benchmark.call(lambda *own: made()(*own))
-        before = tw.settings.cache_directory
-        with tempfile.TemporaryDirectory() as folder:
-            tw.settings.cache_directory = pathlib.Path(folder)
-            tw.cache.clear_memory()
-            try:
-                start = time.perf_counter()
-                call()
-                return {"first call": time.perf_counter() - start}
-            finally:
-                tw.settings.cache_directory = before
-
-    return sample
-
-
 def _cold_case(benchmark: npbench_files.Benchmark) -> Case:
     numba: Any = peers.module("numba")
     if not isinstance(numba, Missing):
         if benchmark.file("numba_n").exists():
-            numba = _first_call(lambda: benchmark.function("numba_n", anew=True), benchmark)
+            numba = first_call(
+                lambda: benchmark.function("numba_n", anew=True), benchmark.arguments
+            )
         else:
             numba = Missing("NPBench has no file for it")
     return Case(
         f"{benchmark.name}, cold",
-        _first_call(lambda: tw.jit(fast_math=True)(benchmark.function("numpy")), benchmark),
+        first_call(
+            lambda: tw.jit(fast_math=True)(benchmark.function("numpy")), benchmark.arguments
+        ),
         peers={"Numba": numba},
         group="cold start",
         sampled=True,

@@ -58,7 +58,7 @@ class Benchmark:
 
     def file(self, ending: str) -> pathlib.Path:
         """The file of one framework, such as "numba_n"."""
-        path = self.folder / "npbench" / "benchmarks" / self.info["relative_path"]
+        path: pathlib.Path = self.folder / "npbench" / "benchmarks" / self.info["relative_path"]
         return path / f"{self.info['module_name']}_{ending}.py"
 
     def function(self, ending: str, anew: bool = False) -> Callable[..., Any]:
@@ -111,7 +111,7 @@ class Benchmark:
             known = np.isfinite(right)
             assert np.array_equal(np.isfinite(mine), known), "other elements are not finite"
             error = np.linalg.norm(np.ravel(mine - right)[np.ravel(known)])
-            size = np.linalg.norm(np.ravel(right)[np.ravel(known)])
+            size = float(np.linalg.norm(np.ravel(right)[np.ravel(known)]))
             assert error <= self.tolerance * max(size, 1e-30), f"relative error {error / size}"
 
 

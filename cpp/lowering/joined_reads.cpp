@@ -100,7 +100,7 @@ private:
     auto affine = to_affine(value, space_);
     ExpressionKey key = affine ? key_of(data) : ExpressionKey{};
     if (!key.text.empty()) {
-      holding_.push_back({std::move(key), std::move(*affine)});
+      holding_.push_back({std::move(key), *affine});
     }
   }
 

@@ -63,6 +63,14 @@ def _ours(benchmark: npbench_files.Benchmark) -> Call:
     return call
 
 
+def _is_translated(benchmark: npbench_files.Benchmark) -> bool:
+    try:
+        tw.jit(benchmark.function("numpy")).translate(*benchmark.arguments)
+    except tw.TilewrightError:
+        return False
+    return True
+
+
 def _cold_case(benchmark: npbench_files.Benchmark) -> Case:
     numba: Any = peers.module("numba")
     if not isinstance(numba, Missing):
@@ -123,5 +131,5 @@ def cases(context: Context) -> Iterator[Case]:
     preset = "S" if context.quick else os.environ.get("NPBENCH_PRESET", PRESET)
     for benchmark in npbench_files.benchmarks(pathlib.Path(folder), preset, context.only):
         yield _case(benchmark, context)
-        if context.threads == 1:
+        if context.threads == 1 and _is_translated(benchmark):
             yield _cold_case(benchmark)

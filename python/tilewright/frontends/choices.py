@@ -62,10 +62,10 @@ def updated_values(
         is_scalar: whether an array is a scalar of the program's own, which may be assigned at any time.
         is_inside: whether an element is in its array, whatever the condition says.
     """
-    assigned = list(branch.body)
-    if branch.otherwise or not all(isinstance(one, tree.Assign) for one in assigned):
+    assigned = [one for one in branch.body if isinstance(one, tree.Assign)]
+    if branch.otherwise or len(assigned) < len(branch.body):
         return ()
-    changed = [one.target.array for one in assigned]  # type: ignore[union-attr]
+    changed = [one.target.array for one in assigned]
     asked = list(tree.reads_of(branch.condition))
     last = {read.array for read in asked} & set(changed)
     if len(last) != 1 or len(set(changed)) < len(changed) or not all(map(is_scalar, changed)):
@@ -88,7 +88,6 @@ def updated_values(
 
     made = []
     for one in assigned:
-        assert isinstance(one, tree.Assign)
         if not is_certain(one.value):
             return ()
         value = tree.Select(branch.condition, one.value, one.target, one.value.dtype)

@@ -352,6 +352,15 @@ def with_replaced(value: list[Any], node: list[Any], by: list[Any]) -> list[Any]
     return with_children(value, lambda child: with_replaced(child, node, by))
 
 
+def combined(op: str, term: list[Any]) -> list[Any]:
+    """The one term of a reduction and its initial state: for a fold, what its function makes of both."""
+    if op == "fold":
+        return ["add", term, term]
+    if op == "nfold":
+        return ["choose", term, ["const", 1], term, term]
+    return term
+
+
 def factored(
     computation: dict[str, Any],
     root: list[Any],
@@ -375,16 +384,13 @@ def factored(
         ]
     else:
         where = [*where, Equal(loop, iterator)]
-    alone = body
-    if is_fold(root) and body[0] == "reduce":
-        alone = ["add", body, body]  # the initial state and the term, combined
     partial = {
         "name": name,
         "iterators": [*computation["iterators"], iterator],
         "ranges": [*computation["ranges"], [low, high]],
         "strides": computation.get("strides", {}),
         "where": computation["where"],
-        "pieces": [[None, ["reduce", op, kept, where, body] if kept else alone]],
+        "pieces": [[None, ["reduce", op, kept, where, body] if kept else combined(op, body)]],
     }
     index = [[0, {i: 1}] for i in partial["iterators"]]
     sums = ["reduce", op, [[iterator, low, high]], [], ["read", name, index]]

@@ -2,6 +2,7 @@
 
 #include "polyhedral/error.h"
 #include "targets/llvm/gathers.h"
+#include "targets/llvm/half_comparisons.h"
 #include "targets/llvm/shared_loads.h"
 
 #include <llvm/IR/Module.h>
@@ -12,10 +13,11 @@ namespace tilewright {
 
 namespace {
 
-/// Ours, where addresses are what they will be.
-void merge_loads(llvm::FunctionPassManager &passes) {
+/// Ours, where addresses are what they will be, and nothing simplifies any more.
+void add_last(llvm::FunctionPassManager &passes, const llvm::TargetMachine &machine) {
   passes.addPass(MergeGathers());
   passes.addPass(ShareLoads());
+  passes.addPass(WidenHalfComparisons(machine));
 }
 
 /// A pass builder and the analyses that its passes ask for.
@@ -24,17 +26,18 @@ struct Passes {
                   llvm::PassInstrumentationCallbacks *callbacks = nullptr)
       : builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, callbacks) {
     builder.registerPipelineParsingCallback(
-        [](llvm::StringRef name, llvm::FunctionPassManager &passes, const auto & /*inner*/) {
-          if (name != "merge-loads") {
+        [&machine](llvm::StringRef name, llvm::FunctionPassManager &passes,
+                   const auto & /*inner*/) {
+          if (name != "last") {
             return false;
           }
-          merge_loads(passes);
+          add_last(passes, machine);
           return true;
         });
     builder.registerOptimizerLastEPCallback(
-        [](llvm::ModulePassManager &passes, llvm::OptimizationLevel /*level*/) {
+        [&machine](llvm::ModulePassManager &passes, llvm::OptimizationLevel /*level*/) {
           llvm::FunctionPassManager last;
-          merge_loads(last);
+          add_last(last, machine);
           passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(last)));
         });
     builder.registerModuleAnalyses(modules);
@@ -67,7 +70,7 @@ void optimise_light(llvm::Module &module, llvm::TargetMachine &machine) {
   run_pipeline(
       module, machine,
       "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>,merge-loads)");
+      "loop-mssa(loop-rotate,licm),gvn,simplifycfg,instcombine<no-verify-fixpoint>,last)");
 }
 
 void optimise_for_gpu(llvm::Module &module, llvm::TargetMachine &machine) {

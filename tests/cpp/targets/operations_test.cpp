@@ -1,5 +1,6 @@
 // Every operation on every type, scalar and vector, against the scalar arithmetic of Layer I.
 #include "targets/kernel_runner.h"
+#include "targets/kernels.h"
 #include "targets/scalar_oracle.h"
 
 #include <gtest/gtest.h>
@@ -308,6 +309,24 @@ TEST(OperationsOnOddVectors, AgreeWithTheScalarArithmetic) {
     check(type, operators(type), 3);
   }
   check(Float32, operators(Float32), 32);
+}
+
+TEST(Halves, AreComparedInSinglePrecisionUnlessTheMachineComparesThem) {
+  const ValueType halves{float16, 16};
+  Kernel kernel;
+  kernel.name = "largest";
+  kernel.buffers = {argument("in", float16, 1, false), argument("out", float16, 1, true)};
+  kernel.body = store(1, "out", {ramp(integer(0), 1, 16)},
+                      binary_value(Op::Max, load(0, "in", halves, {ramp(integer(0), 1, 16)}),
+                                   load(0, "in", halves, {ramp(integer(16), 1, 16)})));
+  const auto compared = [&](const char *type, const char *cpu) {
+    const std::string text = compile_kernel(kernel, false, cpu).llvm;
+    return text.find(std::string("fcmp olt <16 x ") + type) != std::string::npos ||
+           text.find(std::string("fcmp ogt <16 x ") + type) != std::string::npos;
+  };
+  EXPECT_TRUE(compared("float>", "x86-64-v4"));
+  EXPECT_FALSE(compared("half>", "x86-64-v4"));
+  EXPECT_TRUE(compared("half>", "sapphirerapids"));
 }
 
 TEST(FastMath, StaysCloseAndKeepsNaN) {

@@ -309,12 +309,13 @@ class Runner:
             if not self.lost:
                 give_together(self, command[2], command[1] == "abandoned")
             return
-        if command[1] == "storage_fold" and len(command[2]) == 1 and isinstance(command[2][0], str):
-            smallest_fold(self, command)
-            return
-        if command[1] == "storage_fold" and not command[2]:
-            smallest_buffer(self, command)
-            return
+        if command[1] == "storage_fold" and len(command[2]) < 2 and not self.lost:
+            if not command[2]:
+                smallest_buffer(self, command)
+                return
+            if isinstance(command[2][0], str):
+                smallest_fold(self, command)
+                return
         self.attempted.append(command)
         self.count("commands")
         after: Model | None = None

@@ -238,6 +238,8 @@ private:
   Term load_lanes(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
   Term gather(size_t buffer, const Address &where, int lanes, llvm::Value *mask);
   Term gather_one_by_one(size_t buffer, llvm::Value *addresses, int lanes, llvm::Value *mask);
+  void store_strided(size_t buffer, llvm::Value *address, const Term &value, int lanes, int stride,
+                     llvm::Value *mask);
   void scatter(size_t buffer, const Address &where, const Term &value, int lanes,
                llvm::Value *mask);
   llvm::Value *load_part(size_t buffer, llvm::Value *address, int lanes,

@@ -9,6 +9,7 @@ namespace tilewright {
 namespace {
 
 constexpr int widest_small_stride = 4;
+constexpr int fewest_strided = 4;
 
 /// In bytes: of smaller elements no target gathers vectors.
 constexpr int smallest_gathered = 4;
@@ -46,6 +47,13 @@ std::vector<std::pair<int, int>> powers_of_two(int lanes) {
     first += count;
   }
   return parts;
+}
+
+/// Whether lanes that are so many bytes apart are taken out of whole vectors, or put into them.
+bool is_small_stride(std::int64_t bytes, ScalarType type, int lanes) {
+  const std::int64_t item = type.bytes();
+  return !type.is_complex() && lanes >= fewest_strided && bytes > 0 && bytes % item == 0 &&
+         bytes / item <= widest_small_stride;
 }
 
 /// The two parts of a complex number would each need the mask; the loop passes make none.
@@ -278,8 +286,7 @@ Term CodeEmitter::load_lanes(size_t b, const Address &where, int lanes, llvm::Va
     }
     return term;
   }
-  if (!buffer.type.is_complex() && lanes >= 4 && bytes > 0 && bytes % item == 0 &&
-      bytes / item <= widest_small_stride) {
+  if (is_small_stride(bytes, buffer.type, lanes)) {
     return load_strided(b, where.first, lanes, static_cast<int>(bytes / item), mask);
   }
   return gather(b, where, lanes, mask);
@@ -387,8 +394,33 @@ void CodeEmitter::store(const ElementChange &statement) {
       store_contiguous(b, lowest, term, lanes, mask);
       return;
     }
+    if (target_.has_mask_registers && is_small_stride(bytes, buffer.type, lanes)) {
+      store_strided(b, where.first, term, lanes, static_cast<int>(bytes / item), mask);
+      return;
+    }
   }
   scatter(b, where, term, lanes, mask);
+}
+
+/// Every `stride`-th element, by whole vectors with masks: the elements between stay as they are.
+void CodeEmitter::store_strided(size_t b, llvm::Value *address, const Term &value, int lanes,
+                                int stride, llvm::Value *mask) {
+  const ScalarType type = kernel_.buffers[b].type;
+  llvm::Value *stored = to_memory(value.re, type, lanes);
+  if (mask == nullptr) {
+    mask = llvm::ConstantInt::getTrue(
+        llvm::FixedVectorType::get(builder_.getInt1Ty(), static_cast<unsigned>(lanes)));
+  }
+  for (int start = 0; start < lanes * stride; start += lanes) {
+    llvm::SmallVector<int, 64> owner;
+    for (int element = start; element < start + lanes; ++element) {
+      owner.push_back(element / stride);
+    }
+    llvm::Value *bytes = builder_.getInt64(static_cast<std::uint64_t>(start) *
+                                           static_cast<std::uint64_t>(type.bytes()));
+    store_part(b, offset(address, bytes), builder_.CreateShuffleVector(stored, owner),
+               strided_mask(mask, start, lanes, stride));
+  }
 }
 
 /// Lane by lane; under a mask by the target's scatter.

@@ -98,6 +98,55 @@ TEST(Addresses, RampsOfEverySmallStride) {
   check_ramps<std::complex<float>>(complex64);
 }
 
+/// Two of three lanes are stored, and nothing between them changes.
+template <class T> void check_masked_ramps(ScalarType type) {
+  for (const int lanes : {4, 5, 16, 64}) {
+    const ValuePtr all = ramp(integer(0), 1, lanes);
+    const ValuePtr third = binary_value(Op::Mod, all, broadcast(integer(3), lanes));
+    const ValuePtr mask = binary_value(Op::Lt, third, broadcast(integer(2), lanes));
+    for (const std::int64_t stride : {-1, 1, 2, 3, 4, 5}) {
+      Kernel kernel;
+      kernel.name = "ramps";
+      kernel.buffers = {argument("in", type, 1, false), argument("out", type, 1, true)};
+      const ValuePtr value = load(0, "in", {type, lanes}, {all});
+      kernel.body = store(1, "out", {ramp(integer(stride < 0 ? 63 : 0), stride, lanes)},
+                          masked(mask, value), Op::None, mask);
+      std::vector<T> given(64);
+      std::iota(given.begin(), given.end(), T{1});
+      std::vector<T> wanted(320, T{99});
+      for (int k = 0; k < lanes; ++k) {
+        if (k % 3 < 2) {
+          wanted[static_cast<size_t>((stride < 0 ? 63 : 0) + stride * k)] =
+              given[static_cast<size_t>(k)];
+        }
+      }
+      TestArray in = TestArray::of(given);
+      TestArray out = TestArray::of(std::vector<T>(320, T{99}));
+      ASSERT_EQ(run_kernel(compile_kernel(kernel), {}, {&in, &out}), KernelOk);
+      EXPECT_EQ(out.values<T>(), wanted)
+          << type_name(type) << ", " << lanes << " lanes, stride " << stride;
+    }
+  }
+}
+
+TEST(Addresses, StoresOfSomeLanesLeaveWhatLiesBetween) {
+  check_masked_ramps<float>(Float32);
+  check_masked_ramps<std::int8_t>({TypeKind::Int, 8});
+  check_masked_ramps<std::int16_t>({TypeKind::Int, 16});
+  check_masked_ramps<double>(Float64);
+}
+
+TEST(Addresses, StridedStoresAreWholeVectorsUnderMasks) {
+  Kernel kernel;
+  kernel.name = "apart";
+  kernel.buffers = {argument("in", Float32, 1, false), argument("out", Float32, 1, true)};
+  kernel.body = store(1, "out", {ramp(integer(0), 2, 16)},
+                      load(0, "in", {Float32, 16}, {ramp(integer(0), 1, 16)}));
+  const std::string text = compile_kernel(kernel, false, "x86-64-v4").llvm;
+  EXPECT_EQ(count_of(text, "call void @llvm.masked.store.v16f32"), 2U) << text;
+  EXPECT_EQ(count_of(text, "store float"), 0U);
+}
+
 TEST(Addresses, StridedLoadsStayInsideTheArray) {
   // Two elements apart, four lanes: the last element read is the last of the array, which ends at a
   // page.

@@ -21,19 +21,19 @@ llvm::PreservedAnalyses WidenHalfComparisons::run(llvm::Function &function,
   for (llvm::BasicBlock &block : function) {
     for (llvm::Instruction &instruction : llvm::make_early_inc_range(block)) {
       auto *comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction);
-      auto *type = comparison == nullptr ? nullptr
-                                         : llvm::dyn_cast<llvm::FixedVectorType>(
-                                               comparison->getOperand(0)->getType());
+      auto *type =
+          comparison == nullptr
+              ? nullptr
+              : llvm::dyn_cast<llvm::FixedVectorType>(comparison->getOperand(0)->getType());
       if (type == nullptr || !type->getElementType()->isHalfTy()) {
         continue;
       }
       llvm::IRBuilder<> builder(comparison);
       builder.setFastMathFlags(comparison->getFastMathFlags());
       auto *wide = llvm::FixedVectorType::get(builder.getFloatTy(), type);
-      comparison->replaceAllUsesWith(
-          builder.CreateFCmp(comparison->getPredicate(),
-                             builder.CreateFPExt(comparison->getOperand(0), wide),
-                             builder.CreateFPExt(comparison->getOperand(1), wide)));
+      comparison->replaceAllUsesWith(builder.CreateFCmp(
+          comparison->getPredicate(), builder.CreateFPExt(comparison->getOperand(0), wide),
+          builder.CreateFPExt(comparison->getOperand(1), wide)));
       comparison->eraseFromParent();
       changed = true;
     }

@@ -25,15 +25,15 @@ struct Passes {
   explicit Passes(llvm::TargetMachine &machine,
                   llvm::PassInstrumentationCallbacks *callbacks = nullptr)
       : builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, callbacks) {
-    builder.registerPipelineParsingCallback(
-        [&machine](llvm::StringRef name, llvm::FunctionPassManager &passes,
-                   const auto & /*inner*/) {
-          if (name != "last") {
-            return false;
-          }
-          add_last(passes, machine);
-          return true;
-        });
+    builder.registerPipelineParsingCallback([&machine](llvm::StringRef name,
+                                                       llvm::FunctionPassManager &passes,
+                                                       const auto & /*inner*/) {
+      if (name != "last") {
+        return false;
+      }
+      add_last(passes, machine);
+      return true;
+    });
     builder.registerOptimizerLastEPCallback(
         [&machine](llvm::ModulePassManager &passes, llvm::OptimizationLevel /*level*/) {
           llvm::FunctionPassManager last;

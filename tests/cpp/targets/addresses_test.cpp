@@ -99,7 +99,8 @@ TEST(Addresses, RampsOfEverySmallStride) {
 }
 
 /// Two of three lanes are stored, and nothing between them changes.
-template <class T> void check_masked_ramps(ScalarType type) {
+template <class T>
+void check_masked_ramps(ScalarType type) {
   for (const int lanes : {4, 5, 16, 64}) {
     const ValuePtr all = ramp(integer(0), 1, lanes);
     const ValuePtr third = binary_value(Op::Mod, all, broadcast(integer(3), lanes));

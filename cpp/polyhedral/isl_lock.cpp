@@ -27,7 +27,6 @@ struct State {
   int depth = 0; ///< of the owner
   std::atomic<Garbage *> garbage{nullptr};
   std::atomic<IslWaiting> waiting{nullptr};
-  std::atomic<bool> is_required{false};
 };
 State &state = *new State();
 
@@ -139,10 +138,12 @@ void free_with_isl_lock(void *object, void (*free)(void *)) noexcept {
   unlock();
 }
 
-void require_isl_lock(bool required) noexcept { state.is_required.store(required); }
+std::atomic<bool> isl_lock_is_required{false};
 
-void note_isl_use() noexcept {
-  if (state.is_required.load(std::memory_order_relaxed) && !IslLock::is_held()) {
+void require_isl_lock(bool required) noexcept { isl_lock_is_required.store(required); }
+
+void check_isl_lock() noexcept {
+  if (!IslLock::is_held()) {
     std::fputs("tilewright: isl is used by a thread that has not its lock "
                "(polyhedral/isl_lock.h)\n",
                stderr);

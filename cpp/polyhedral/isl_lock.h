@@ -5,6 +5,7 @@
 // Python's lock meanwhile (set_isl_waiting), and its owner may take Python's.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -54,7 +55,14 @@ std::shared_ptr<T> make_isl_shared(Arguments &&...arguments) {
 /// From now on, a thread that touches isl without the lock ends the process: for tests. isl must be
 /// the one that the linker wraps (polyhedral/isl_work.h), else nothing is noticed.
 void require_isl_lock(bool required) noexcept;
-/// Called where isl is touched.
-void note_isl_use() noexcept;
+/// Ends the process unless this thread has the lock.
+void check_isl_lock() noexcept;
+extern std::atomic<bool> isl_lock_is_required;
+/// Called where isl is touched, which is all the time.
+inline void note_isl_use() noexcept {
+  if (isl_lock_is_required.load(std::memory_order_relaxed)) {
+    check_isl_lock();
+  }
+}
 
 } // namespace tilewright

@@ -273,13 +273,9 @@ bool RepeatedParts::computes_again(const Computation &computation) {
   return !is_block_call(computation) && !ValuesComputedAgain(computation).found.empty();
 }
 
-bool RepeatedParts::is_costly(const Expr &part) {
-  if (part.type.is_complex()) {
-    return false;
-  }
-  switch (part.op) {
+bool is_elementary(Op op) {
+  switch (op) {
   case Op::Pow:
-    return part.kind == ExprKind::Binary && !is_power_of_one_operation(part);
   case Op::Cbrt:
   case Op::Exp:
   case Op::Exp2:
@@ -302,10 +298,17 @@ bool RepeatedParts::is_costly(const Expr &part) {
   case Op::Arccosh:
   case Op::Arctanh:
   case Op::Erf:
-    return part.kind == ExprKind::Call || part.kind == ExprKind::Binary;
+    return true;
   default:
     return false;
   }
+}
+
+bool RepeatedParts::is_costly(const Expr &part) {
+  if (part.type.is_complex() || (part.kind != ExprKind::Call && part.kind != ExprKind::Binary)) {
+    return false;
+  }
+  return is_elementary(part.op) && !(part.op == Op::Pow && is_power_of_one_operation(part));
 }
 
 } // namespace tilewright

@@ -9,6 +9,9 @@
 
 namespace tilewright {
 
+/// A function that takes tens of operations: a power, an exponential, a sine.
+bool is_elementary(Op op);
+
 /// Parts are compared by their keys (expression_key.h).
 class RepeatedParts {
 public:

@@ -4,6 +4,7 @@
 #include "algorithm/instance_walk.h"
 #include "algorithm/possible_values.h"
 #include "mapping/compare_loops.h"
+#include "polyhedral/compare_values.h"
 
 #include <optional>
 #include <utility>
@@ -68,8 +69,10 @@ private:
       }
       const isl::pw_aff coordinate = isl::pw_aff::var_on_domain(
           isl::local_space(target.space()), isl::dim::set, static_cast<unsigned>(d));
-      relation =
-          relation.intersect(isl::manage(isl_pw_aff_eq_map(subscript->copy(), coordinate.copy())));
+      relation = relation.intersect(
+          isl_pw_aff_isa_aff(subscript->get()) == isl_bool_true
+              ? equal_values(relation.space(), *subscript, coordinate)
+              : isl::manage(isl_pw_aff_eq_map(subscript->copy(), coordinate.copy())));
     }
     const auto dimensions = checked(relation.domain_tuple_dim(), "a read");
     if (impossible_ && !exact && certain_) {

@@ -55,6 +55,15 @@ void require_domain(const Command &command, const std::string &computation, cons
   refuse(command, "the map must start from " + expected + "]");
 }
 
+/// Two expressions that are defined everywhere are equal if they look so: that takes no search.
+bool is_same_value(const isl::pw_aff &value, const isl::pw_aff &iterator) {
+  if (isl_pw_aff_isa_aff(value.get()) == isl_bool_true &&
+      isl_aff_dim(value.as_aff().get(), isl_dim_div) == 0) {
+    return isl_pw_aff_plain_is_equal(value.get(), iterator.get()) == isl_bool_true;
+  }
+  return checked(value.is_equal(iterator), "set_schedule");
+}
+
 /// A loop that runs over one iterator has its name, unless the map gives it another one. Of copies
 /// of instances, some loops stand before the iterators in what the values are functions of.
 std::vector<std::string> names_of_iterators(const std::vector<isl::pw_aff> &values,
@@ -69,7 +78,7 @@ std::vector<std::string> names_of_iterators(const std::vector<isl::pw_aff> &valu
           isl::dim::set, static_cast<unsigned>(loops + i));
       const bool is_same =
           map.copies ? checked(map.copies->is_subset(values[d].eq_set(iterator)), "set_schedule")
-                     : checked(values[d].is_equal(iterator), "set_schedule");
+                     : is_same_value(values[d], iterator);
       names[d] = is_same ? instances.iterators[i] : names[d];
     }
   }

@@ -60,6 +60,10 @@ protected:
   /// Both sides may be computed: the lowering writes a branch where a side reads outside of an
   /// array without its guard.
   virtual Term select(const Select &value); // values.cpp
+  /// One of two values of a type, of which only that one is computed: what is known within is
+  /// forgotten behind.
+  Term either(llvm::Value *condition, const ValuePtr &then, const ValuePtr &otherwise,
+              ValueType type);
   /// Notes in the frame what a condition that holds says of addresses.
   virtual void assume_aligned(const Value & /*condition*/) {}
   /// What is known of an element's address from the buffer's and from the sums that its subscripts
@@ -81,6 +85,10 @@ protected:
   llvm::BasicBlock *new_block(const std::string &name) {
     return llvm::BasicBlock::Create(context_, name, frame_.function);
   }
+  /// Does it take longer than a branch that is sometimes guessed wrong?
+  bool takes_long(const Value &value);
+  /// `a and b` or `a or b`, where b is computed only if a does not decide.
+  Term decided(const Binary &value);
   void fail_with(llvm::Value *status);
   /// The strides of an array in bytes where its layout tells them; else 0.
   static std::vector<std::int64_t> constant_strides(const KernelBuffer &buffer);
@@ -263,6 +271,7 @@ private:
   void prefetch(size_t buffer, const std::vector<ValuePtr> &subscripts, llvm::Value *address,
                 bool is_written);
 
+  std::unordered_map<const Value *, bool> slow_values_;
   std::unordered_map<const Value *, bool> index_values_; ///< what is_index has answered
 };
 

@@ -115,31 +115,7 @@ Term ThreadEmitter::select(const Select &value) {
   if (!is_watched_ || !reads || works_together || value.type.lanes > 1) {
     return CodeEmitter::select(value);
   }
-  llvm::Value *condition = scalar(*value.condition());
-  const std::array<ValuePtr, 2> sides = {value.then(), value.otherwise()};
-  std::array<Term, 2> terms;
-  std::array<llvm::BasicBlock *, 2> blocks = {new_block("chosen"), new_block("otherwise")};
-  llvm::BasicBlock *after = new_block("on");
-  builder_.CreateCondBr(condition, blocks[0], blocks[1]);
-  for (size_t s = 0; s < sides.size(); ++s) {
-    builder_.SetInsertPoint(blocks[s]);
-    const auto known = frame_.known;
-    terms[s] = operand(*sides[s], value.type);
-    frame_.known = known;
-    blocks[s] = builder_.GetInsertBlock();
-    builder_.CreateBr(after);
-  }
-  builder_.SetInsertPoint(after);
-  const auto either = [&](llvm::Value *Term::*part) -> llvm::Value * {
-    if (terms[0].*part == nullptr) {
-      return nullptr;
-    }
-    llvm::PHINode *merged = builder_.CreatePHI((terms[0].*part)->getType(), 2);
-    merged->addIncoming(terms[0].*part, blocks[0]);
-    merged->addIncoming(terms[1].*part, blocks[1]);
-    return merged;
-  };
-  return {either(&Term::re), either(&Term::im)};
+  return either(scalar(*value.condition()), value.then(), value.otherwise(), value.type);
 }
 
 void ThreadEmitter::write(const ElementChange &statement) {

@@ -1,9 +1,11 @@
 // Values: trees with shared nodes, each emitted once a statement.
+#include "algorithm/repeated_parts.h"
 #include "loops/linear.h"
 #include "targets/llvm/choices.h"
 #include "targets/llvm/code_emitter.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -96,6 +98,21 @@ bool CodeEmitter::is_index(const Value &value) {
   const bool answer = std::all_of(value.operands.begin(), value.operands.end(),
                                   [&](const ValuePtr &operand) { return is_index(*operand); });
   index_values_[&value] = answer;
+  return answer;
+}
+
+bool CodeEmitter::takes_long(const Value &value) {
+  const auto known = slow_values_.find(&value);
+  if (known != slow_values_.end()) {
+    return known->second;
+  }
+  const auto *call = as<Call>(value);
+  const auto *power = as_binary(value, Op::Pow);
+  const bool answer = (call != nullptr && is_elementary(call->op)) ||
+                      (power != nullptr && !is<Constant>(*power->right())) ||
+                      std::any_of(value.operands.begin(), value.operands.end(),
+                                  [&](const ValuePtr &operand) { return takes_long(*operand); });
+  slow_values_[&value] = answer;
   return answer;
 }
 
@@ -251,6 +268,10 @@ Term CodeEmitter::reduce(const Reduce &value) {
 }
 
 Term CodeEmitter::binary(const Binary &value) {
+  if (!is_device_ && (value.op == Op::And || value.op == Op::Or) &&
+      value.type == ValueType{Bool, 1} && takes_long(*value.right())) {
+    return decided(value);
+  }
   if (llvm::Value *test = lane_test(value)) {
     return Term{test, nullptr};
   }
@@ -378,12 +399,64 @@ Term CodeEmitter::call(const Value &value, Op op) {
 }
 
 Term CodeEmitter::select(const Select &value) {
+  if (!is_device_ && value.type.lanes == 1 &&
+      (takes_long(*value.then()) || takes_long(*value.otherwise()))) {
+    return either(scalar(*value.condition()), value.then(), value.otherwise(), value.type);
+  }
   const Term chosen = this->value(*value.condition());
   const Term x = operand(*value.then(), value.type);
   const Term y = operand(*value.otherwise(), value.type);
   const Term result = semantics_.select(chosen.re, x, y);
   mark_choice_of_data(result.re);
   return result;
+}
+
+Term CodeEmitter::decided(const Binary &value) {
+  const bool decides = value.op == Op::Or;
+  llvm::Value *first = scalar(*value.left());
+  llvm::BasicBlock *before = builder_.GetInsertBlock();
+  llvm::BasicBlock *other = new_block("other");
+  llvm::BasicBlock *after = new_block("decided");
+  builder_.CreateCondBr(first, decides ? after : other, decides ? other : after);
+  builder_.SetInsertPoint(other);
+  const auto known = frame_.known;
+  llvm::Value *second = scalar(*value.right());
+  frame_.known = known;
+  llvm::BasicBlock *end = builder_.GetInsertBlock();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  llvm::PHINode *result = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  result->addIncoming(builder_.getInt1(decides), before);
+  result->addIncoming(second, end);
+  return Term{result, nullptr};
+}
+
+Term CodeEmitter::either(llvm::Value *condition, const ValuePtr &then, const ValuePtr &otherwise,
+                         ValueType type) {
+  const std::array<ValuePtr, 2> sides = {then, otherwise};
+  std::array<Term, 2> terms;
+  std::array<llvm::BasicBlock *, 2> blocks = {new_block("chosen"), new_block("otherwise")};
+  llvm::BasicBlock *after = new_block("on");
+  builder_.CreateCondBr(condition, blocks[0], blocks[1]);
+  for (size_t s = 0; s < sides.size(); ++s) {
+    builder_.SetInsertPoint(blocks[s]);
+    const auto known = frame_.known;
+    terms[s] = operand(*sides[s], type);
+    frame_.known = known;
+    blocks[s] = builder_.GetInsertBlock();
+    builder_.CreateBr(after);
+  }
+  builder_.SetInsertPoint(after);
+  const auto merged = [&](llvm::Value *Term::*part) -> llvm::Value * {
+    if (terms[0].*part == nullptr) {
+      return nullptr;
+    }
+    llvm::PHINode *found = builder_.CreatePHI((terms[0].*part)->getType(), 2);
+    found->addIncoming(terms[0].*part, blocks[0]);
+    found->addIncoming(terms[1].*part, blocks[1]);
+    return found;
+  };
+  return {merged(&Term::re), merged(&Term::im)};
 }
 
 } // namespace tilewright

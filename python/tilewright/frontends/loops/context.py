@@ -197,6 +197,7 @@ class Context:
         self.consumed: set[int] = set()  # lists that are arguments of calls
         self.branches = 0  # conditions around, which are not known
         self.turns = 0  # loops of the program around what is translated
+        self.single_turns = 0  # that were translated one by one so far
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps
         self.tested: set[str] = set()  # parameters that branches ask about

@@ -25,6 +25,8 @@ __all__ = ["Extents"]
 
 #: A loop of more turns is not translated turn by turn.
 _MOST_TURNS = 64
+#: And no more than these are in one function: those of nested loops multiply.
+_MOST_IN_ALL = 512
 
 
 class Extents(Context):
@@ -95,6 +97,14 @@ class Extents(Context):
                 node,
                 f"arrays in this loop have extents that follow its turns, of which there are {len(turns)}; at most "
                 f"{_MOST_TURNS} turns are translated one by one",
+                _LARGE,
+            )
+        self.single_turns += len(turns)
+        if self.single_turns > _MOST_IN_ALL:
+            self.refuse(
+                node,
+                "arrays in this loop have extents that follow its turns, which are translated one by one; with "
+                f"those of the loops around it and before it there are more than {_MOST_IN_ALL}",
                 _LARGE,
             )
         return TupleValue(tuple(Scalar(literal(turn), INT) for turn in turns))

@@ -105,7 +105,7 @@ def _is_installed(file: str) -> bool:
     )
 
 
-@functools.cache
+@functools.lru_cache(maxsize=512)  # closures that are made again and again do not stay forever
 def _undecorated(function: types.FunctionType) -> Any:
     return types.SimpleNamespace(py_func=function, __tilewright_loops__=Loops(function))
 

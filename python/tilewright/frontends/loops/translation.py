@@ -134,7 +134,9 @@ class Translation(Library):
         Raises:
             TranslationError: something in the function is not translated.
         """
-        for _ in range(_ROUNDS):
+        rounds = _ROUNDS
+        while rounds > 0:
+            known = len(self.in_turns)
             self.begin()
             self.constants = {}
             self.results: tuple[Result, ...] | None = None
@@ -147,6 +149,7 @@ class Translation(Library):
                     self.whole(function, signature)
             except NextRound:
                 self.frames.clear()
+                rounds -= len(self.in_turns) == known  # of loops there are only so many
                 continue
             written = {each.target.array for each in walk(tuple(body)) if isinstance(each, Assign)}
             if self.lent & written:
@@ -154,6 +157,7 @@ class Translation(Library):
                 self.changed = True
             if not self.changed:
                 break
+            rounds -= 1
         else:
             raise TranslationError(
                 f"the types of {self.name}'s variables do not settle; convert them explicitly"

@@ -72,6 +72,10 @@ REFUSED = [
     ("B = A + 1\nfor i in range(n):\n    if A[i] > 0:\n        B, A = A, B", "names different arrays", 0, 0),
     ("x = 1\nif n > 2:\n    x = A + 1\nA[0] = x[0]", "elsewhere", 0, 0),
     ("for i in range(65):\n    x = np.zeros(2**i)\n    A[i] = x[0]", "at most 64 turns", 2, 5),
+    (
+        "for i in range(30):\n    for j in range(30):\n        x = np.zeros(i * j + 1)\n        A[i] = x[0]",
+        "there are more than 512", 3, 9,
+    ),
     ("for i in range(n):\n    x = np.zeros(i + 1)\nreturn x", "x may have no value here", 4, 12),
     ("for i in range(int(A[0])):\n    x = np.zeros(2**i)", "its bounds must depend on arguments", 2, 5),
     ("A[:] = np.zeros((2, 3))", "do not broadcast", 2, 5),
@@ -97,6 +101,13 @@ def test_what_has_no_translation_is_refused_where_it_stands(
         assert (error.line, error.column) == (line, column)
     source = linecache.getline(error.file, error.line).rstrip()
     assert source in str(error) and str(error).endswith("^")
+
+
+def test_any_number_of_loops_may_be_translated_turn_by_turn() -> None:
+    loop = "for i{0} in range(2):\n    x{0} = np.zeros(2**i{0})\n    A[0] += x{0}[0] + 1"
+    a = np.zeros(5)
+    tw.jit(made("\n".join(loop.format(k) for k in range(20))))(a, 4)
+    assert a.tolist() == [40, 0, 0, 0, 0]
 
 
 def test_variable_arguments_are_refused_when_decorated() -> None:

@@ -474,7 +474,7 @@ def with_names(value: list[Any], names: dict[str, str]) -> list[Any]:
     """A dimension in other names."""
     if value[0] in ("div", "mod"):
         return [value[0], with_names(value[1], names), value[2]]
-    return [value[0], {names[name]: factor for name, factor in value[1].items()}]
+    return [value[0], {names.get(name, name): factor for name, factor in value[1].items()}]
 
 
 def time_text(
@@ -485,7 +485,13 @@ def time_text(
     copies: list[Any] | None = None,
 ) -> str:
     """A map; `copies` are the bounds of its dimension z."""
-    text = f"{c}[{', '.join(model.iterators[c])}] -> {tuple_text(dimensions, names)}"
+    iterators = model.iterators[c]
+    if set(iterators) & set(names or ()):  # where a loop may have the name of another iterator
+        own = {name: f"p{d}" for d, name in enumerate(iterators)}
+        iterators = list(own.values())
+        dimensions = [with_names(d, own) for d in dimensions]
+        copies = copies and [with_names(bound, own) for bound in copies]
+    text = f"{c}[{', '.join(iterators)}] -> {tuple_text(dimensions, names)}"
     return text + (
         f" : {affine_text(copies[0])} <= z <= {affine_text(copies[1])}" if copies else ""
     )

@@ -1,5 +1,6 @@
 #include "planning/auto/time_tiles.h"
 
+#include "analysis/write_order.h"
 #include "hardware/processor.h"
 #include "mapping/footprint.h"
 #include "planning/chains.h"
@@ -255,15 +256,28 @@ private:
   /// Tiles are legal, and those of one diagonal independent, where each loop of the band could be
   /// the outermost one: then nothing goes backwards along any of them (Wolf and Lam). That is asked
   /// of the loops without tiles, which isl answers sooner. The first of these is the order within a
-  /// tile.
+  /// tile. About values that share an element the orders must agree, too (write_order.h).
   std::optional<LegalMapping> tilable(const LegalMapping &start) const {
     std::optional<LegalMapping> first = after_commands(start, commands_with(0));
     for (size_t d = 1; d < tiled_ && first; ++d) {
-      if (!after_commands(start, commands_with(d))) {
+      const auto other = after_commands(start, commands_with(d));
+      if (!other || !agree_on_writes(*first, *other)) {
         return std::nullopt;
       }
     }
     return first;
+  }
+
+  static bool agree_on_writes(const LegalMapping &one, const LegalMapping &other) {
+    try {
+      const OperationLimit limit(candidate_operation_limit);
+      return writes_keep_order(*one.legal, other.legal->program);
+    } catch (const Error &error) {
+      if (error.kind != ErrorKind::Limit) {
+        throw;
+      }
+      return false;
+    }
   }
 
   /// The innermost loops of a member that is alone, if its iterations wait for each other there.

@@ -30,7 +30,7 @@ from fuzz.view_mutations import VIEW_MUTATIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 ORDER = "cpp/analysis/happens_before.cpp"
-COMPARE = "cpp/mapping/compare_loops.cpp"
+VALUES = "cpp/polyhedral/compare_values.cpp"
 CHECKER = "cpp/analysis/legality_checker.cpp"
 OVERWRITES = "cpp/analysis/legality_overwrites.cpp"
 TERMS = "cpp/analysis/legality_reductions.cpp"
@@ -109,15 +109,15 @@ MUTATIONS = [
     ),
     Mutation(
         "equal loop values count as out of order",
-        COMPARE,
-        "isl_pw_aff_gt_map",
-        "isl_pw_aff_ge_map",
+        VALUES,
+        "isl_aff_gt_basic_set, isl_pw_aff_gt_map",
+        "isl_aff_ge_basic_set, isl_pw_aff_ge_map",
     ),
     Mutation(
         "loops are compared the wrong way round",
-        COMPARE,
-        "isl_pw_aff_gt_map",
-        "isl_pw_aff_lt_map",
+        VALUES,
+        "isl_aff_gt_basic_set, isl_pw_aff_gt_map",
+        "isl_aff_lt_basic_set, isl_pw_aff_lt_map",
     ),
     Mutation(
         "a shared static position counts as before",

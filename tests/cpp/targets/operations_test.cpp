@@ -329,6 +329,23 @@ TEST(Halves, AreComparedInSinglePrecisionUnlessTheMachineComparesThem) {
   EXPECT_TRUE(compared("half>", "sapphirerapids"));
 }
 
+TEST(Conditions, ABranchLeavesOutWhatTakesLong) {
+  const auto branches = [](bool last) {
+    Kernel kernel;
+    kernel.name = "either";
+    kernel.buffers = {argument("in", Float64, 1, false), argument("out", Bool, 1, true)};
+    const ValuePtr x = load(0, "in", {Float64, 1}, {integer(0)});
+    const ValuePtr zero = constant_of(ConstantValue{0.0}, Float64);
+    const ValuePtr cheap = binary_value(Op::Lt, x, zero);
+    const ValuePtr slow = binary_value(Op::Lt, call_value(Op::Exp, {x}, Float64), x);
+    kernel.body =
+        store(1, "out", {integer(0)},
+              last ? binary_value(Op::Or, cheap, slow) : binary_value(Op::Or, slow, cheap));
+    return count_of(compile_kernel(kernel, false, "x86-64-v4").llvm, "br i1");
+  };
+  EXPECT_EQ(branches(true), branches(false) + 1);
+}
+
 TEST(FastMath, StaysCloseAndKeepsNaN) {
   for (const int lanes : {1, 4, 8, 5}) {
     std::vector<Case> cases;

@@ -253,3 +253,26 @@ def test_an_element_that_data_choose_is_not_looked_for() -> None:
     assert re.search(r"a\[index\w*\] = u\[\(\)\] \+ t", searched)
     assert re.search(r"a\[index\w*\] = u\[\(\)\] - t", searched)
     assert re.search(r"u\[\(\)\] = a\[index\w*\]", searched)  # one place, whoever wrote it
+
+
+def flipped(s: Any, u: Any) -> None:
+    n = s.shape[0]
+    for i in range(1, n):
+        d = s[i - 1] * s[i]
+        if d <= 0 or u[i] < np.exp(-d):
+            s[i] = -s[i]
+        if d < 1 and np.log(u[i]) < -1:
+            s[i] += 1
+        s[i] = np.power(u[i], s[i] / 8) if d > 2 else s[i - 1] - s[i]
+
+
+def test_what_takes_long_is_computed_if_it_is_needed() -> None:
+    rng = np.random.default_rng(3)
+    s, u = rng.normal(size=300), rng.random(300)
+    s[[5, 90]] = np.nan, np.inf
+    expected = s.copy()
+    with np.errstate(all="ignore"):
+        flipped(expected, u)
+    made = tw.jit(flipped)
+    made(s, u)
+    np.testing.assert_allclose(s, expected, rtol=1e-12)

@@ -17,6 +17,12 @@ class NotModelled(Exception):
     """What the command makes of the loops follows from something that the model does not know."""
 
 
+def constant_of(value: str) -> int | None:
+    """The number that a loop's value is, as isl prints it, for all instances alike."""
+    found = re.fullmatch(r"(?:\[[^]]*\] -> )?\{ [^;]*? -> \[\(?(-?\d+)\)?\](?: : [^;]*)? \}", value)
+    return int(found[1]) if found else None
+
+
 class Placement(NamedTuple):
     """`computation` runs after (or before) `other`, sharing its `shared` outermost loops; `inside`: by compute_at."""
 
@@ -95,7 +101,9 @@ class MappingState:
             if not one["explicit"] and loop["name"] in names:
                 loops.append(Loop(loop["name"], self.declared_loop(name, loop["name"])))
             else:
-                loops.append(Loop(loop["name"], Linear(0, {("start", position): 1})))
+                at = constant_of(loop["value"])
+                value = Linear(0, {("start", position): 1}) if at is None else Linear(at)
+                loops.append(Loop(loop["name"], value))
                 self.planned[name] = names
                 reduced = set(names[len(own) :])
                 if reduced & set(re.findall(r"\w+", loop["value"].split("->", 2)[-1])):

@@ -2,15 +2,19 @@
 // makes of that.
 #include "targets/llvm/emitter.h"
 
+#include "loops/traverse.h"
 #include "polyhedral/error.h"
 #include "runtime/cpu.h"
 #include "targets/llvm/c_interface.h"
 #include "targets/llvm/host_emitter.h"
 
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace tilewright {
@@ -54,6 +58,57 @@ struct ThreadsModule {
   std::optional<ThreadEmitter> emitter;
 };
 
+/// Does a condition on data decide about a store? In a vector, that is a scatter under a mask
+/// unless the elements lie side by side.
+bool stores_by_data(const Kernel &kernel) {
+  bool found = false;
+  visit_statements(kernel.body, [&](const LoopStatement &statement) {
+    const auto *decision = as<If>(statement);
+    if (found || decision == nullptr) {
+      return;
+    }
+    bool reads = false;
+    visit_value(decision->condition, [&](const Value &value) {
+      reads |= value.kind == ValueKind::Load || value.kind == ValueKind::Local;
+    });
+    for (size_t k = 0; reads && k < decision->children.size(); ++k) {
+      visit_statements(decision->children[k], [&](const LoopStatement &inside) {
+        found |= as<ElementChange>(inside) != nullptr;
+      });
+    }
+  });
+  return found;
+}
+
+bool has_scatters(const llvm::Module &module) {
+  return std::any_of(module.begin(), module.end(), [](const llvm::Function &function) {
+    return function.getIntrinsicID() == llvm::Intrinsic::masked_scatter;
+  });
+}
+
+/// What LLVM is to assume of the machine's timings. It takes scatters under masks for cheap, and
+/// makes vectors of loops that take half the time element by element. Where this module has some,
+/// nothing else does what they do.
+void tune(llvm::Module &module, const Kernel &kernel, const llvm::TargetMachine &machine,
+          const EmitOptions &options) {
+  std::string features;
+  if (machine.getTargetTriple().isX86() && stores_by_data(kernel) && !has_scatters(module)) {
+    features = machine.getTargetFeatureString().str();
+    features += features.empty() ? "+prefer-no-scatter" : ",+prefer-no-scatter";
+  }
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration()) {
+      continue;
+    }
+    if (!options.tuning.empty()) {
+      function.addFnAttr("tune-cpu", options.tuning);
+    }
+    if (!features.empty()) {
+      function.addFnAttr("target-features", features);
+    }
+  }
+}
+
 std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction *interface,
                                           llvm::LLVMContext &context, llvm::TargetMachine &machine,
                                           const EmitOptions &options, DeviceProgram *device) {
@@ -82,13 +137,7 @@ std::unique_ptr<llvm::Module> emit_module(const Kernel &kernel, const CFunction 
   } catch (const Error &error) {
     throw Error(error.kind, "kernel '" + kernel.name + "': " + error.what(), error.where);
   }
-  if (!options.tuning.empty()) {
-    for (llvm::Function &function : *module) {
-      if (!function.isDeclaration()) {
-        function.addFnAttr("tune-cpu", options.tuning);
-      }
-    }
-  }
+  tune(*module, kernel, machine, options);
   require_valid(*module, kernel);
   return module;
 }

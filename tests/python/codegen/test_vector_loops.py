@@ -3,6 +3,7 @@ loops beside each other, gathers."""
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -418,3 +419,42 @@ def test_rests_are_bits_where_there_are_mask_registers() -> None:
     f["y"].vectorize(i, 64)
     assert "icmp sgt <64 x i64>" not in f.llvm
     assert "to <64 x i1>" in f.llvm
+
+
+def moved(p: Any, v: Any) -> None:
+    for r in range(p.shape[0]):
+        for c in range(2):
+            p[r, c] += v[r, c]
+
+
+def bounced(p: Any, v: Any) -> None:
+    for r in range(p.shape[0]):
+        for c in range(2):
+            if p[r, c] < 0:
+                p[r, c] = -p[r, c]
+                v[r, c] = -v[r, c]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="a feature of x86")
+@pytest.mark.parametrize(("function", "by_data"), [(moved, False), (bounced, True)])
+def test_llvm_does_not_scatter_what_data_decide_about(function: Any, by_data: bool) -> None:
+    rng = np.random.default_rng(5)
+    p, v = rng.random((37, 2)) - 0.5, rng.random((37, 2)) - 0.5
+    expected = p.copy(), v.copy()
+    function(*expected)
+    compiled = tw.jit(function)
+    assert ("+prefer-no-scatter" in compiled.inspect(p, v).function.llvm) == by_data
+    compiled(p, v)
+    np.testing.assert_array_equal(p, expected[0])
+    np.testing.assert_array_equal(v, expected[1])
+
+
+def test_scatters_that_the_loop_passes_write_stay() -> None:
+    x = tw.input("x", [N, M], tw.float64)
+    positive = x[i, j] > 0
+    t = tw.computation("T", {i: N, j: M}, 2.0 * x[i, j], where=positive)
+    s = tw.computation("S", {i: N, j: M}, tw.select(positive, t[i, j], 0.0))
+    f = tw.function("chosen", outputs=[s], default_schedule=False, cpu="x86-64-v4")
+    f["T"].interchange("i", "j").vectorize("i", 8)
+    assert "masked.scatter" in f.llvm
+    assert "prefer-no-scatter" not in f.llvm

@@ -1,43 +1,59 @@
 #include "passes/contract_arrays.h"
 
 #include "loops/traverse.h"
+#include "passes/kept_scalars.h"
 #include "passes/loop_changes.h"
 
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace tilewright {
 
 namespace {
 
-/// Which temporaries each outermost loop has for itself, an element for each iteration.
+/// Which temporaries each loop has for itself, an element for each iteration.
 class OwnElements {
 public:
+  struct Own {
+    std::int64_t buffer;
+    bool is_only; ///< no other iteration touches the element, of this loop or of those around it
+  };
+
   explicit OwnElements(const Kernel &kernel) : kernel_(kernel) {
-    visit(kernel.body, nullptr);
-    for (const auto &[buffer, loop] : loops_) {
+    visit(kernel.body);
+    for (const auto &[buffer, place] : places_) {
       if (!shared_.contains(buffer)) {
-        own_[loop].push_back(buffer);
+        own_[place.loop->id].push_back({buffer, place.is_only});
       }
     }
   }
 
-  std::vector<std::int64_t> of(const LoopStatement *loop) const {
-    const auto found = own_.find(loop);
-    return found == own_.end() ? std::vector<std::int64_t>() : found->second;
+  std::vector<Own> of(const For &loop) const {
+    const auto found = own_.find(loop.id);
+    return found == own_.end() ? std::vector<Own>() : found->second;
   }
 
 private:
+  /// Where a temporary is touched: at the variables of loops, the innermost one of which is `loop`.
+  struct Place {
+    std::vector<std::int64_t> variables;
+    const For *loop;
+    bool is_only;
+
+    bool operator==(const Place &) const = default;
+  };
+
   bool is_candidate(std::int64_t buffer) const {
     const KernelBuffer &declared = kernel_.buffers.at(static_cast<size_t>(buffer));
     return !declared.is_argument && !declared.is_scoped && !declared.is_streamed &&
-           declared.extents.size() == 1 && declared.record == Record{};
+           !declared.extents.empty() && declared.record == Record{};
   }
 
-  /// `loop`: the outermost one around it.
-  void visit(const StmtPtr &statement, const LoopStatement *loop) {
+  void visit(const StmtPtr &statement) {
     const auto *own = as<For>(statement);
-    const bool is_loop = own != nullptr || is<While>(statement);
     if (own != nullptr) {
       for (const auto &[buffer, distance] : own->prefetches) {
         shared_.insert(buffer);
@@ -46,46 +62,76 @@ private:
     visit_values(*statement, [&](const Value &value) {
       const auto *read = as<Load>(value);
       if (read != nullptr) {
-        note(read->buffer, read->subscripts(), read->type.lanes, loop);
+        note(read->buffer, read->subscripts(), read->type.lanes);
       }
       if (const auto buffer = given_buffer(value)) {
         shared_.insert(*buffer);
       }
     });
     if (const auto *change = as<ElementChange>(*statement)) {
-      note(change->buffer, change->subscripts, is<Store>(statement) ? change->value->type.lanes : 0,
-           loop);
+      note(change->buffer, change->subscripts,
+           is<Store>(statement) ? change->value->type.lanes : 0);
+    }
+    const bool is_loop = own != nullptr || is<While>(statement);
+    if (is_loop) {
+      around_.push_back(statement.get());
     }
     for (const StmtPtr &child : statement->children) {
-      visit(child, loop != nullptr || !is_loop ? loop : statement.get());
+      visit(child);
+    }
+    if (is_loop) {
+      around_.pop_back();
     }
   }
 
-  void note(std::int64_t buffer, const std::vector<ValuePtr> &subscripts, int lanes,
-            const LoopStatement *loop) {
-    if (!is_candidate(buffer)) {
+  void note(std::int64_t buffer, const std::vector<ValuePtr> &subscripts, int lanes) {
+    if (!is_candidate(buffer) || shared_.contains(buffer)) {
       return;
     }
-    const auto *outermost = loop == nullptr ? nullptr : as<For>(*loop);
-    const auto *at = subscripts.size() == 1 ? as<Variable>(subscripts.front()) : nullptr;
-    const bool is_own =
-        outermost != nullptr && lanes == 1 && at != nullptr && at->id == outermost->id;
-    if (!is_own || loops_.emplace(buffer, loop).first->second != loop) {
+    const std::optional<Place> place = lanes == 1 ? place_of(subscripts) : std::nullopt;
+    if (!place || places_.emplace(buffer, *place).first->second != *place) {
       shared_.insert(buffer);
     }
   }
 
+  /// Nothing unless the subscripts are variables of loops that run one iteration after the other,
+  /// or on threads.
+  std::optional<Place> place_of(const std::vector<ValuePtr> &subscripts) const {
+    std::set<std::int64_t> wanted;
+    std::vector<std::int64_t> variables;
+    for (const ValuePtr &subscript : subscripts) {
+      const auto *at = as<Variable>(subscript);
+      if (at == nullptr || !wanted.insert(at->id).second) {
+        return std::nullopt;
+      }
+      variables.push_back(at->id);
+    }
+    bool is_only = true;
+    for (const LoopStatement *around : around_) {
+      const auto *loop = as<For>(*around);
+      if (loop != nullptr && loop->loop != LoopKind::Serial && loop->loop != LoopKind::Parallel) {
+        return std::nullopt;
+      }
+      is_only &= loop != nullptr && wanted.erase(loop->id) > 0;
+      if (wanted.empty()) {
+        return Place{variables, loop, is_only};
+      }
+    }
+    return std::nullopt;
+  }
+
   const Kernel &kernel_;
-  std::map<std::int64_t, const LoopStatement *> loops_; ///< by buffer
-  std::map<const LoopStatement *, std::vector<std::int64_t>> own_;
+  std::vector<const LoopStatement *> around_;
+  std::map<std::int64_t, Place> places_;         ///< by buffer
+  std::map<std::int64_t, std::vector<Own>> own_; ///< by the variable of the loop
   std::set<std::int64_t> shared_;
 };
 
 /// A loop in which these temporaries are scalars.
 class Contraction {
 public:
-  explicit Contraction(const std::vector<std::int64_t> &buffers)
-      : buffers_(buffers.begin(), buffers.end()), values_([&](const ValuePtr &value) -> ValuePtr {
+  explicit Contraction(std::set<std::int64_t> buffers)
+      : buffers_(std::move(buffers)), values_([&](const ValuePtr &value) -> ValuePtr {
           const auto *read = as<Load>(value);
           return read != nullptr && buffers_.contains(read->buffer)
                      ? load(read->buffer, read->name, read->type, {})
@@ -111,11 +157,13 @@ public:
   explicit Contracted(Kernel &kernel) : kernel_(kernel), own_(kernel) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
-    const std::vector<std::int64_t> buffers = own_.of(statement.get());
+    const auto *loop = as<For>(statement);
+    const std::set<std::int64_t> buffers =
+        loop == nullptr ? std::set<std::int64_t>() : scalars_of(*loop);
     if (buffers.empty()) {
       return map_children(statement, *this);
     }
-    StmtPtr body = Contraction(buffers)(cast<For>(statement).body());
+    StmtPtr body = (*this)(Contraction(buffers)(loop->body()));
     for (const std::int64_t buffer : buffers) {
       KernelBuffer &declared = kernel_.buffers.at(static_cast<size_t>(buffer));
       declared.is_scoped = true;
@@ -127,6 +175,26 @@ public:
   }
 
 private:
+  /// Of those with an element for each iteration of this loop: what no other iteration touches, and
+  /// what each iteration sets before it reads it, so that what others have left there is gone.
+  std::set<std::int64_t> scalars_of(const For &loop) const {
+    const std::vector<OwnElements::Own> found = own_.of(loop);
+    std::set<std::int64_t> scalars;
+    for (const OwnElements::Own &own : found) {
+      scalars.insert(own.buffer);
+    }
+    if (scalars.empty()) {
+      return {};
+    }
+    const KeptScalars kept(Contraction(scalars)(loop.body()), KeptScalars::Set::Before);
+    for (const OwnElements::Own &own : found) {
+      if (!own.is_only && kept.contains(own.buffer)) {
+        scalars.erase(own.buffer);
+      }
+    }
+    return scalars;
+  }
+
   Kernel &kernel_;
   OwnElements own_;
 };

@@ -7,20 +7,23 @@
 
 namespace tilewright {
 
-/// Makes temporaries scalars of the iterations of an outermost loop, the only one in which they
-/// are touched, each iteration its own element:
+/// Makes temporaries scalars of the iterations of loops in which they are touched, each iteration
+/// its own element:
 ///     v = empty((n,))
-///     for i in range(0, n):  # parallel
-///       for j in range(0, m):
+///     for t in range(0, T):
+///       for i in range(0, n):  # parallel
 ///         v[i] = ...
-///         B[i, j] = v[i] * v[i]
+///         for j in range(0, m):
+///           B[i, j] = v[i] * v[i]
 /// becomes
-///     for i in range(0, n):  # parallel
-///       v = empty(())
-///       for j in range(0, m):
+///     for t in range(0, T):
+///       for i in range(0, n):  # parallel
+///         v = empty(())
 ///         v[()] = ...
-///         B[i, j] = v[()] * v[()]
-/// so that no memory is between the statements, and threads do not share a line of the cache.
+///         for j in range(0, m):
+///           B[i, j] = v[()] * v[()]
+/// Other iterations, such as those of t, may have the same element if each sets it before it reads
+/// it. So no memory is between the statements, and threads do not share a line of the cache.
 void contract_arrays(Kernel &kernel);
 
 } // namespace tilewright

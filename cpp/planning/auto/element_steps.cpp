@@ -200,9 +200,18 @@ bool ElementSteps::streams(size_t column, const std::set<std::string> &own,
   });
 }
 
-bool ElementSteps::is_shared(size_t row, size_t column, const std::set<std::string> &except) const {
+bool ElementSteps::is_shared(size_t row, size_t column) const {
   return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
-    return read.along[column] && read.steps[row] == Step::None && !except.contains(read.array);
+    return read.along[column] && read.steps[row] == Step::None;
+  });
+}
+
+bool ElementSteps::is_shared_inside(size_t row, size_t column, const std::set<std::string> &own,
+                                    const std::vector<size_t> &inner) const {
+  return std::any_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    return !own.contains(read.array) && read.along[column] && read.steps[row] == Step::None &&
+           std::any_of(inner.begin(), inner.end(),
+                       [&](size_t loop) { return read.steps[loop] != Step::None; });
   });
 }
 

@@ -39,8 +39,12 @@ public:
   bool streams(size_t column, const std::set<std::string> &own,
                const std::vector<size_t> &inner) const;
   /// Is something that is read side by side along `column`, or would be if it were packed, the same
-  /// in all iterations of `row`? Not of the arrays `except`.
-  bool is_shared(size_t row, size_t column, const std::set<std::string> &except = {}) const;
+  /// in all iterations of `row`?
+  bool is_shared(size_t row, size_t column) const;
+  /// The same of what moves along one of `inner` besides, of others than `own`: rows that run at
+  /// once would load it once, again and again.
+  bool is_shared_inside(size_t row, size_t column, const std::set<std::string> &own,
+                        const std::vector<size_t> &inner) const;
 
   /// A copy of what is read of an input that nobody overwrites.
   struct Copy {

@@ -248,10 +248,11 @@ private:
   /// Does it add up many terms, of what is the same in other rows? Several rows load that once.
   bool gains_by_tiles(const Part &part, size_t depth, const std::set<std::string> &own) const {
     const size_t column = iterator_of(part.name, depth);
+    const std::vector<size_t> inner = inner_iterators(part.name, depth);
     bool has_rows = false;
     for (size_t d = 0; d < depth; ++d) {
       const auto row = nests_.times(part.name).loops[d].iterator;
-      has_rows = has_rows || (row && part.steps.is_shared(*row, column, own));
+      has_rows = has_rows || (row && part.steps.is_shared_inside(*row, column, own, inner));
     }
     return has_rows && terms_in(part.name, depth) > most_terms;
   }

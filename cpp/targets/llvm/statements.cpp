@@ -165,6 +165,8 @@ void CodeEmitter::begin_strips(LoopCode &loop, const Counting &counting, llvm::V
   llvm::PHINode *end = builder_.CreatePHI(builder_.getInt64Ty(), 2, loop.name + ".end");
   end->addIncoming(loop.upper, loop.strips);
   end->addIncoming(strip_end, looked);
+  // So LLVM knows how many iterations a strip has without a test of it, and unrolls the loop.
+  builder_.CreateAssumption(builder_.CreateICmpSLT(loop.start, end));
   loop.end = end;
   loop.lower = loop.start;
   loop.before = builder_.GetInsertBlock();

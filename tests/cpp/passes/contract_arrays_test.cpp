@@ -59,7 +59,51 @@ TEST(ContractArrays, AnElementOfEachIterationBecomesItsScalar) {
             "    Y[i] = T[()]\n");
 }
 
-TEST(ContractArrays, OfNoLoopWithOthersAround) {
+TEST(ContractArrays, WhatEachIterationSetsBeforeItReadsMayHaveLoopsAround) {
+  OneTemporary one;
+  const std::string scalar = "T[()] = float64(i)\n";
+  const StmtPtr inside = one.over_i(block({one.set(one.i), one.use(one.t(one.i))}));
+  EXPECT_NE(one.after(one.over_j(inside)).find(scalar), std::string::npos);
+  EXPECT_NE(one.after(while_loop(boolean(true), inside)).find(scalar), std::string::npos);
+  // set in one of two branches only
+  const StmtPtr perhaps = one.over_i(
+      block({if_then(binary_value(Op::Lt, one.i, one.n), one.set(one.i)), one.use(one.t(one.i))}));
+  EXPECT_EQ(one.after(one.over_j(perhaps)).find("T[()]"), std::string::npos);
+  EXPECT_NE(one.after(perhaps).find("T[()]"), std::string::npos);
+}
+
+TEST(ContractArrays, OfMoreDimensions) {
+  OneTemporary one;
+  const auto plane = [&](const StmtPtr &body) {
+    one.kernel.body = body;
+    one.kernel.buffers[1].is_scoped = false;
+    one.kernel.buffers[1].extents = {one.n, one.n};
+    contract_arrays(one.kernel);
+    return print_loop_ir(one.kernel);
+  };
+  const auto set = [&](const ValuePtr &a, const ValuePtr &b) {
+    return store(1, "T", {a, b}, cast_value(one.i, Float64));
+  };
+  const ValuePtr read = load(1, "T", {Float64, 1}, {one.j, one.i});
+  EXPECT_EQ(plane(one.over_i(one.over_j(block({set(one.j, one.i), one.use(read)})))),
+            "for i in range(0, N):  # parallel\n"
+            "  for j in range(0, N):\n"
+            "    T = empty((), float64)\n"
+            "    T[()] = float64(i)\n"
+            "    Y[i] = T[()]\n");
+  EXPECT_EQ(plane(one.over_i(one.over_j(block({set(one.i, one.j), one.use(read)})))).find("T[()]"),
+            std::string::npos);
+  EXPECT_EQ(plane(one.over_i(one.over_j(block({set(one.i, one.i), one.use(read)})))).find("T[()]"),
+            std::string::npos);
+}
+
+TEST(ContractArrays, NotInVectorsWhichHaveNoScalarsOfTheirOwn) {
+  OneTemporary one;
+  const StmtPtr body = block({one.set(one.i), one.use(one.t(one.i))});
+  EXPECT_EQ(one.after(one.over_i(body, LoopKind::Vector)).find("T[()]"), std::string::npos);
+}
+
+TEST(ContractArrays, NotWhatAnotherIterationLeaves) {
   OneTemporary one;
   // what one iteration of j leaves in T may be read in the next one
   const StmtPtr inside = one.over_i(block({one.use(one.t(one.i)), one.set(one.i)}));

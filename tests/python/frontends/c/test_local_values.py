@@ -178,6 +178,41 @@ def test_forces_are_summed_side_by_side_in_their_order():
     assert "iterations of i run at once" in str(bodies.explain())
 
 
+def test_neighbours_that_move_in_time_are_looked_for_side_by_side():
+    """What iterations read of one place of their own, x[i][0], is no load that rows of tiles would share."""
+    flock = tw.c.load("""
+        void flock(int n, int steps, double x[restrict n][2], double mean[restrict n], double radius) {
+        #pragma scop
+          for (int t = 0; t < steps; t++) {
+            for (int i = 0; i < n; i++) {
+              double sum = 0;
+              int near = 0;
+              for (int j = 0; j < n; j++) {
+                double dx = x[j][0] - x[i][0], dy = x[j][1] - x[i][1];
+                if (dx * dx + dy * dy < radius) {
+                  sum += dx;
+                  near++;
+                }
+              }
+              mean[i] = sum / near;
+            }
+            for (int i = 0; i < n; i++)
+              x[i][0] += 0.25 * mean[i];
+          }
+        #pragma endscop
+        }""").flock
+    rng = np.random.default_rng(8)
+    x = rng.random((53, 2))
+    before, after = (x.copy(), np.zeros(53)), (x.copy(), np.zeros(53))
+    flock(53, 4, *before, 0.1)
+    flock.auto_schedule()
+    flock(53, 4, *after, 0.1)
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not np.array_equal(x, after[0])
+    assert "iterations of i run at once" in str(flock.explain())
+
+
 def test_small_arrays_of_an_iteration_have_an_element_for_each_lane():
     blocks = tw.c.load("""
         void smooth(int n, const float x[restrict n + 4], float y[restrict n]) {

@@ -3,6 +3,7 @@
 #include "polyhedral/error.h"
 #include "targets/llvm/gathers.h"
 #include "targets/llvm/half_comparisons.h"
+#include "targets/llvm/seldom_wraps.h"
 #include "targets/llvm/shared_loads.h"
 
 #include <llvm/IR/Module.h>
@@ -18,6 +19,7 @@ void add_last(llvm::FunctionPassManager &passes, const llvm::TargetMachine &mach
   passes.addPass(MergeGathers());
   passes.addPass(ShareLoads());
   passes.addPass(WidenHalfComparisons(machine));
+  passes.addPass(WrapSeldom());
 }
 
 /// A pass builder and the analyses that its passes ask for.

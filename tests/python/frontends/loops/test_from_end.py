@@ -125,6 +125,54 @@ def test_scalars_of_data_count_from_the_end() -> None:
     ]
 
 
+@tw.jit
+def counted(x, n, h):
+    for i in range(len(x)):
+        h[int(x[i] * n)] += 1
+
+
+@tw.jit
+def read_twice(x, p, w):
+    total = 0.0
+    for i in range(len(p)):
+        if w[p[i]] > 0:
+            total += x[p[i]] * w[i]
+    return total
+
+
+def llvm_of(function: Any, *given: Any) -> str:
+    return str(function.inspect(*given).function.llvm)
+
+
+def test_what_is_inside_is_found_without_a_choice() -> None:
+    """The choice between value and value + extent stands behind the test, where few subscripts come."""
+    x, h = np.linspace(-1, 0.99, 41), np.zeros(8, np.int64)
+    text = llvm_of(counted, x, 8, h)
+    chosen = text.index(", label %inside, label %wrap")
+    assert "select" not in text[text.index("i.body:") : chosen]
+    assert "select" in text[text.index("wrap:") :]
+    p = np.array([3, -1, 0, -4, 2])
+    given = (x[:4], p, np.array([1.0, -1.0, 2.0, 0.5, 3.0]))
+    assert same(by_python(read_twice.py_func, given), by_kernel(read_twice, given))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_that_are_converted_to_subscripts(dtype: Any) -> None:
+    x = np.array([0.0, 0.99, -0.01, -1.0, -0.5, 0.125, -0.0], dtype)
+    given = (x, 8, np.zeros(8, np.int64))
+    assert same(by_python(counted.py_func, given), by_kernel(counted, given))
+    for bad, at in [
+        (1.0, 8),
+        (-1.25, -10),
+        (np.inf, 2**63 - 1),
+        (-np.inf, -(2**63)),
+        (1e30, 2**63 - 1),
+    ]:
+        h = np.zeros(8, np.int64)
+        with pytest.raises(tw.SubscriptError, match=f"subscript {at} is out of bounds for axis 0"):
+            counted(np.append(x, dtype(bad)), 8, h)
+
+
 def loops_of(function: Any, *given: Any) -> str:
     return str(function.inspect(*given).loops)
 

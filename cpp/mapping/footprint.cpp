@@ -1,7 +1,6 @@
 #include "mapping/footprint.h"
 
 #include "algorithm/affine.h"
-#include "mapping/accesses.h"
 
 #include <algorithm>
 #include <optional>
@@ -38,9 +37,19 @@ isl::map written_footprint(const std::vector<const Statement *> &writers, size_t
 
 isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
                    size_t levels) {
+  KnownReads known;
+  return footprint(readers, computation, levels, known);
+}
+
+isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
+                   size_t levels, KnownReads &known) {
   isl::map result;
   for (const Statement *reader : readers) {
-    for (const ReadAccess &read : read_accesses(*reader)) {
+    auto found = known.find(reader);
+    if (found == known.end()) {
+      found = known.emplace(reader, read_accesses(*reader)).first;
+    }
+    for (const ReadAccess &read : found->second) {
       if (read.producer.get() != &computation) {
         continue;
       }

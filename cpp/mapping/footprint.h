@@ -2,8 +2,10 @@
 // outer loops.
 #pragma once
 
+#include "mapping/accesses.h"
 #include "mapping/program.h"
 
+#include <map>
 #include <vector>
 
 namespace tilewright {
@@ -13,6 +15,10 @@ namespace tilewright {
 /// subscript is not affine.
 isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
                    size_t levels);
+/// The same, of many computations: what a reader reads is found once, and is in `known` then.
+using KnownReads = std::map<const Statement *, std::vector<ReadAccess>>;
+isl::map footprint(const std::vector<const Statement *> &readers, const Computation &computation,
+                   size_t levels, KnownReads &known);
 
 /// The same of what statements of `computation` itself write.
 isl::map written_footprint(const std::vector<const Statement *> &writers, size_t levels);

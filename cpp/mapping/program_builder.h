@@ -4,6 +4,7 @@
 // (program_views.cpp), and what blocks write (program_blocks.cpp).
 #pragma once
 
+#include "mapping/footprint.h"
 #include "mapping/program.h"
 #include "polyhedral/relevant_context.h"
 
@@ -154,7 +155,7 @@ private:
   /// private: buffers inside loops, as large as what is written and read in one iteration of them.
   void allocate_private();
   /// One of them, of computations that share these loops with all their readers.
-  void allocate_private(const std::vector<const Computation *> &members);
+  void allocate_private(const std::vector<const Computation *> &members, KnownReads &known);
   /// The buffer of a computation that lives inside of loops, with a place in it for what is `held`
   /// in one iteration of them.
   void hold(const Computation &computation, const Allocation &allocation, const isl::map &held);

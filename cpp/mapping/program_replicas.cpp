@@ -1,7 +1,6 @@
 // compute_at: computations that run inside of the loops of what reads them.
 #include "mapping/accesses.h"
 #include "mapping/command_handlers.h"
-#include "mapping/footprint.h"
 #include "mapping/local_memory.h"
 #include "mapping/program_builder.h"
 #include "mapping/windows.h"
@@ -283,12 +282,14 @@ void ProgramBuilder::allocate_private() {
       members[program_.places.at(name).buffer].push_back(function_.find(name)->get());
     }
   }
+  KnownReads known;
   for (const auto &[buffer, computations] : members) {
-    allocate_private(computations);
+    allocate_private(computations, known);
   }
 }
 
-void ProgramBuilder::allocate_private(const std::vector<const Computation *> &members) {
+void ProgramBuilder::allocate_private(const std::vector<const Computation *> &members,
+                                      KnownReads &known) {
   const Allocation &allocation = state_.allocations.at(members.front()->name);
   const auto levels = static_cast<size_t>(allocation.levels);
   const Statement *first = nullptr;
@@ -326,7 +327,7 @@ void ProgramBuilder::allocate_private(const std::vector<const Computation *> &me
     }
     isl::map touched = written_footprint(own, levels);
     if (!readers.empty()) {
-      touched = touched.unite(footprint(readers, *member, levels)).coalesce();
+      touched = touched.unite(footprint(readers, *member, levels, known)).coalesce();
     }
     touched = has_places ? touched.apply_range(state_.storage.at(member->name).relation) : touched;
     held = held.is_null() ? touched : held.unite(touched).coalesce();

@@ -246,12 +246,16 @@ void HostEmitter::joined_range(const std::vector<const For *> &loops,
                                llvm::Value *end) {
   llvm::Value *zero = builder_.getInt64(0);
   llvm::Value *one = builder_.getInt64(1);
-  llvm::Value *length = bounds.back(); // of a row; positive, as there are iterations
+  llvm::Value *length = bounds.back(); // of a row
+  llvm::BasicBlock *some = new_block("some");
+  llvm::BasicBlock *after = new_block("rows.after");
+  // Without iterations, which a single thread may be given, too, there is nothing to divide by.
+  builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), some, after);
+  builder_.SetInsertPoint(some);
   llvm::Value *first = builder_.CreateUDiv(begin, length);
   llvm::Value *last = builder_.CreateUDiv(builder_.CreateNSWSub(end, one), length);
   llvm::BasicBlock *enter = builder_.GetInsertBlock();
   llvm::BasicBlock *rows = new_block("row");
-  llvm::BasicBlock *after = new_block("rows.after");
   builder_.CreateBr(rows);
   builder_.SetInsertPoint(rows);
   llvm::PHINode *row = builder_.CreatePHI(builder_.getInt64Ty(), 2, "row");

@@ -221,22 +221,19 @@ def test_joined_loops_of_terms_that_exist_for_some_sizes():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_joined_loops_without_an_iteration_beside_others_with_many(threads):
+@pytest.mark.parametrize("by_default", [False, True])
+def test_joined_loops_without_an_iteration_beside_others_with_many(by_default, threads):
     """All iterations are one thread's if there is little to do, none included."""
     a, b = tw.input("a", [N, M, K], tw.float64), tw.input("b", [N, K, L], tw.float64)
     products = tw.computation("C", {i: N, j: M, l: L}, tw.sum(a[i, j, k] * b[i, k, l], over={k: K}))
     x = tw.input("x", [P], tw.float64)
     roots = tw.computation("D", {i: P}, tw.sqrt(x[i]) + 1)
-    f = tw.function("both", outputs=[products, roots])
-    assert f.loops.count("one with the loop outside") == 2
-    for n, m, o, q in [
-        (3, 4, 5, 6),
-        (0, 3, 2, 2),
-        (3, 0, 2, 2),
-        (3, 2, 0, 2),
-        (3, 2, 2, 0),
-        (3, 0, 0, 0),
-    ]:
+    f = tw.function("both", outputs=[products, roots], default_schedule=by_default)
+    if not by_default:
+        products.parallelize(i, j, l)
+        f.when_work(0, threads=60000)
+        assert f.loops.count("one with the loop outside") == 2
+    for n, m, o, q in itertools.product((0, 3), repeat=4):
         product, root = f(np.ones((n, m, o)), np.ones((n, o, q)), np.ones(20000), threads=threads)
         assert product.shape == (n, m, q)
         assert (product == o).all()

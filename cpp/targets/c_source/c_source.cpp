@@ -137,6 +137,18 @@ std::string includes(const CHelpers &helpers) {
          "#include <string.h>\n\n";
 }
 
+/// GCC 12.2 puts statements that stand side by side, such as those of the parts of a complex number,
+/// into vectors, and leaves out of those that a double was rounded to float before it was a double
+/// again.
+std::string options_where_numbers_are_rounded(const std::string &code) {
+  const bool rounds =
+      code.find("(float") != std::string::npos && code.find("(double") != std::string::npos;
+  return rounds ? "#if defined(__GNUC__) && !defined(__clang__)\n"
+                  "#pragma GCC optimize(\"no-tree-slp-vectorize\") /* which forgets roundings */\n"
+                  "#endif\n\n"
+                : "";
+}
+
 class CSourceTarget : public Target {
 public:
   std::string_view name() const override { return "c-source"; }
@@ -256,8 +268,9 @@ CSourceText c_source(const Kernel &kernel, const CSourceFunction &function,
   }
   const std::string body = statements.body(refused);
   const std::string launched = device == nullptr ? "" : statements.device_definitions();
-  return {includes(helpers), helpers.text() + launched + function.prototype + " {\n" +
-                                 unused_arguments(function, body) + body + "}\n"};
+  const std::string code = helpers.text() + launched + function.prototype + " {\n" +
+                           unused_arguments(function, body) + body + "}\n";
+  return {includes(helpers), options_where_numbers_are_rounded(code) + code};
 }
 
 const Target &c_source_target() {

@@ -534,3 +534,24 @@ def test_threads_start_for_as_much_work_as_the_range_has():
     f["C"].parallelize("i")
     f.when_work(1000, 2000)
     assert "parallel for schedule(static) if(1.0 * M * (end - begin) >= 2000)" in str(f.c)
+
+
+def test_numbers_that_are_rounded_on_the_way(tmp_path):
+    """GCC 12.2 adds D as it was before it was rounded to single precision, unless it is told not to."""
+    start, c = tw.input("start", [], tw.complex64), tw.input("c", [N], tw.int64)
+    x = tw.input("x", [N], tw.complex128)
+    D = tw.computation("D", {t: N}, dtype=tw.complex64)
+    E = tw.computation("E", {t: N}, dtype=tw.complex64)
+    D.define(t == 0, start[()])
+    D.define(t >= 1, tw.cast(c[t] + E[t - 1], tw.complex64))
+    E.define(t == 0, start[()])
+    E.define(t >= 1, tw.cast(x[t] + D[t], tw.complex64))
+    f = tw.function("rounded", outputs=[D, E], default_schedule=False)
+    f["E"].after("D", "t")
+    rng = np.random.default_rng(7)
+    given = {
+        "start": np.complex64(-34034188 + 455885j),
+        "c": rng.integers(-50, 50, 400),
+        "x": rng.integers(-(10**7), 10**7, 400) + 1j * rng.integers(-9, 9, 400),
+    }
+    check(f, tmp_path, COMPILERS, **given)

@@ -137,9 +137,9 @@ std::string includes(const CHelpers &helpers) {
          "#include <string.h>\n\n";
 }
 
-/// GCC 12.2 puts statements that stand side by side, such as those of the parts of a complex number,
-/// into vectors, and leaves out of those that a double was rounded to float before it was a double
-/// again.
+/// GCC 12.2 puts statements that stand side by side, such as those of the parts of a complex
+/// number, into vectors, and leaves out of those that a double was rounded to float before it was a
+/// double again.
 std::string options_where_numbers_are_rounded(const std::string &code) {
   const bool rounds =
       code.find("(float") != std::string::npos && code.find("(double") != std::string::npos;

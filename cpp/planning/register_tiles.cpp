@@ -86,6 +86,16 @@ size_t long_term(const Shape &shape) {
   return longest;
 }
 
+/// Has each result one term at most, as in sum(A[k, i] over k where 3 * k == j)? Nothing is shared
+/// by terms then, and isl finds tiles of them hard.
+bool has_single_terms(const Shape &shape) {
+  bool single = true;
+  for (size_t d = shape.rank(); single && d < shape.rank() + shape.reduced(); ++d) {
+    single = shape.inner_extent(d) == 1;
+  }
+  return single;
+}
+
 /// Is it worth a copy? One is made for each block of results, so the operand must differ between
 /// those that are no rows; of a window, neighbours find in the cache what they share.
 bool is_worth_packing(const Shape &shape, const RegisterTile &tile,
@@ -181,7 +191,7 @@ std::optional<ResultTile> plan_result_tile(const Shape &shape, bool wide) {
 
 std::optional<RegisterTile> plan_register_tile(const Shape &shape, size_t column, bool wide) {
   const auto row = find_row(shape, column);
-  if (!row) {
+  if (!row || has_single_terms(shape)) {
     return std::nullopt;
   }
   RegisterTile tile;

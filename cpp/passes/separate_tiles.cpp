@@ -27,6 +27,30 @@ struct Candidate {
   bool ask_again = false;
 };
 
+bool has_variables(const ValuePtr &root) {
+  bool found = false;
+  visit_value(root, [&](const Value &value) { found = found || is<Variable>(value); });
+  return found;
+}
+
+/// The same condition >= 0 without the quotient of a variable, (n - i) // 8 - 4 as n - i - 32, in
+/// which the variable is seen.
+Linear without_quotient(Linear condition) {
+  for (const Linear::Term &term : condition.terms) {
+    const auto *quotient = as_binary(term.atom, Op::FloorDiv);
+    const auto divisor = quotient == nullptr ? std::nullopt : as_integer(quotient->right());
+    if (term.coefficient != 1 || divisor.value_or(0) <= 0 || !has_variables(term.atom)) {
+      continue;
+    }
+    const auto dividend = linear_of(quotient->left());
+    const auto rest = combine(condition, Linear{{term}, 0}, -1);
+    if (auto whole = dividend && rest ? combine(*dividend, *rest, *divisor) : std::nullopt) {
+      return *whole;
+    }
+  }
+  return condition;
+}
+
 /// Adds `a - b - factor >= 0` unless it always holds; false when it never holds or cannot be said.
 bool require_distance(const ValuePtr &a, const ValuePtr &b, std::int64_t factor,
                       std::vector<Linear> &conditions) {
@@ -38,7 +62,7 @@ bool require_distance(const ValuePtr &a, const ValuePtr &b, std::int64_t factor,
   if (distance->is_constant()) {
     return distance->constant >= 0;
   }
-  conditions.push_back(std::move(*distance));
+  conditions.push_back(without_quotient(std::move(*distance)));
   return true;
 }
 

@@ -33,6 +33,25 @@ TEST(SeparateTiles, SplitsTheLoopAround) {
                             "    Y[8 * i + v] = X[8 * i + v]\n");
 }
 
+TEST(SeparateTiles, SplitsALoopWhoseVariableIsInAQuotient) {
+  Line line;
+  const auto i = variable(1, "i");
+  const auto c = variable(2, "c");
+  const auto at = add(i, mul(integer(100), c));
+  const auto chains = floor_div(add(sub(line.n, i), integer(99)), integer(100));
+  line.kernel.body =
+      for_loop(1, "i", integer(0), minimum(integer(100), line.n), LoopKind::Serial, 0,
+               for_loop(2, "c", integer(0), minimum(integer(4), chains), LoopKind::Unrolled, 4,
+                        Line::y(at, Line::x(at))));
+  line.kernel.body = simplify_indices(separate_tiles(line.kernel.body, 0), {});
+  EXPECT_EQ(line.printed(), "for i in range(0, min(100, N - 300)):\n"
+                            "  for c in range(0, 4):  # unroll\n"
+                            "    Y[i + 100 * c] = X[i + 100 * c]\n"
+                            "for i in range(max(0, N - 300), min(100, N)):\n"
+                            "  for c in range(0, min(4, (N - i + 99) // 100)):\n"
+                            "    Y[i + 100 * c] = X[i + 100 * c]\n");
+}
+
 TEST(SeparateTiles, AsksOutsideOfAParallelLoopsBody) {
   Line line;
   const auto i = variable(1, "i");

@@ -104,14 +104,17 @@ class Commands:
                 made[name].parallelize(self.block)
 
     def inner_members(self, made: tw.Function) -> list[str]:
-        """The members that nobody else needs."""
-        read = {
-            producer.name
-            for name, each in arrays_of(made).items()
-            if name not in self.found.members
-            for producer in producers_of(each)
-        }
-        return [name for name in self.found.members if name not in read | set(made.outputs)]
+        """The members that nobody else needs; views are read for those who read them."""
+        arrays = arrays_of(made)
+        others = [name for name in made.computations if name not in self.found.members]
+        read: set[str] = set(made.outputs)
+        while others:
+            for producer in producers_of(arrays[others.pop()]):
+                if producer.name not in read:
+                    read.add(producer.name)
+                    if producer.name not in made.computations:
+                        others.append(producer.name)
+        return [name for name in self.found.members if name not in read]
 
     def order_firsts(self, made: tw.Function) -> None:
         """First values one after the other: one may read another's, and blocks read them all."""

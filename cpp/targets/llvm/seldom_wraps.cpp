@@ -8,12 +8,12 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
+#include <llvm/IR/ValueMap.h>
 #include <llvm/TargetParser/Triple.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -81,31 +81,30 @@ public:
         is_x86_(llvm::Triple(function.getParent()->getTargetTriple()).isX86()) {}
 
   bool run() {
-    std::vector<Test> tests;
+    std::vector<llvm::BasicBlock *> blocks;
     for (llvm::BasicBlock &block : function_) {
-      if (const auto test = test_at_the_end_of(block)) {
-        tests.push_back(*test);
-      }
+      blocks.push_back(&block);
     }
     bool changed = false;
-    for (const Test &test : tests) {
-      changed = rewrite(test) || changed;
+    for (llvm::BasicBlock *block : blocks) {
+      const auto test = test_at_the_end_of(*block); // of values as they are by now
+      changed = (test && rewrite(*test)) || changed;
     }
     return changed;
   }
 
 private:
-  /// Does nothing if something else asks for where it is.
+  /// Leaves it if something else asks for where it is. Returns whether anything has changed.
   bool rewrite(const Test &test) {
     llvm::BasicBlock *block = test.branch->getParent();
-    llvm::FoldSingleEntryPHINodes(test.inside);
+    const bool has_folded = llvm::FoldSingleEntryPHINodes(test.inside);
     const llvm::BasicBlockEdge passes(block, test.inside);
     std::vector<llvm::Use *> behind;
     for (llvm::Use &use : test.at->uses()) {
       if (dominators_.dominates(passes, use)) {
         behind.push_back(&use);
       } else if (!is_of_failure(test, use)) {
-        return false;
+        return has_folded;
       }
     }
     llvm::LLVMContext &context = function_.getContext();
@@ -180,15 +179,15 @@ private:
     if (llvm::isKnownNonNegative(bound, llvm::SimplifyQuery(function_.getDataLayout()))) {
       return bound;
     }
-    llvm::Value *&known = without_sign_[bound];
+    llvm::Value *known = without_sign_.lookup(bound);
     if (known == nullptr) {
       auto *made = llvm::dyn_cast<llvm::Instruction>(bound);
       const auto place = made == nullptr
                              ? std::optional(function_.getEntryBlock().getFirstInsertionPt())
                              : made->getInsertionPointAfterDef();
       llvm::IRBuilder<> builder((*place)->getParent(), *place);
-      known = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bound,
-                                            llvm::ConstantInt::get(bound->getType(), 0));
+      known = without_sign_[bound] = builder.CreateBinaryIntrinsic(
+          llvm::Intrinsic::smax, bound, llvm::ConstantInt::get(bound->getType(), 0));
     }
     return known;
   }
@@ -196,7 +195,7 @@ private:
   llvm::Function &function_;
   llvm::DominatorTree &dominators_;
   bool is_x86_;
-  std::map<llvm::Value *, llvm::Value *> without_sign_;
+  llvm::ValueMap<llvm::Value *, llvm::Value *> without_sign_; ///< values may be replaced
 };
 
 } // namespace

@@ -86,8 +86,8 @@ size_t long_term(const Shape &shape) {
   return longest;
 }
 
-/// Has each result one term at most, as in sum(A[k, i] over k where 3 * k == j)? Nothing is shared
-/// by terms then, and isl finds tiles of them hard.
+/// Has each result one term at most, as in sum(A[k, i] over k where 3 * k == j)? Then no two terms
+/// share anything, and isl takes minutes to make loops of tiles of them.
 bool has_single_terms(const Shape &shape) {
   bool single = true;
   for (size_t d = shape.rank(); single && d < shape.rank() + shape.reduced(); ++d) {

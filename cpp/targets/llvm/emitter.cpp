@@ -87,8 +87,8 @@ bool has_scatters(const llvm::Module &module) {
 }
 
 /// What LLVM is to assume of the machine's timings. It takes scatters under masks for cheap, and
-/// makes vectors of loops that take half the time element by element. Where this module has some,
-/// nothing else does what they do.
+/// makes vectors of loops that take half the time element by element. Scatters that we emit stay:
+/// a schedule has asked for those vectors.
 void tune(llvm::Module &module, const Kernel &kernel, const llvm::TargetMachine &machine,
           const EmitOptions &options) {
   std::string features;

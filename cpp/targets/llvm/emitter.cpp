@@ -2,6 +2,7 @@
 // makes of that.
 #include "targets/llvm/emitter.h"
 
+#include "algorithm/repeated_parts.h"
 #include "loops/traverse.h"
 #include "polyhedral/error.h"
 #include "runtime/cpu.h"
@@ -58,8 +59,19 @@ struct ThreadsModule {
   std::optional<ThreadEmitter> emitter;
 };
 
-/// Does a condition on data decide about a store? In a vector, that is a scatter under a mask
-/// unless the elements lie side by side.
+/// Has a value a quotient, a root or an elementary function, which vectors have at once?
+bool gains_by_lanes(const ValuePtr &root) {
+  bool found = false;
+  visit_value(root, [&](const Value &value) {
+    const auto *call = as<Call>(value);
+    found |= is_binary(value, Op::TrueDiv) || is_binary(value, Op::Pow) ||
+             (call != nullptr && (call->op == Op::Sqrt || is_elementary(call->op)));
+  });
+  return found;
+}
+
+/// Does a condition on data decide about a store of what is soon computed by itself? In a vector,
+/// that is a scatter under a mask unless the elements lie side by side.
 bool stores_by_data(const Kernel &kernel) {
   bool found = false;
   visit_statements(kernel.body, [&](const LoopStatement &statement) {
@@ -73,7 +85,8 @@ bool stores_by_data(const Kernel &kernel) {
     });
     for (size_t k = 0; reads && k < decision->children.size(); ++k) {
       visit_statements(decision->children[k], [&](const LoopStatement &inside) {
-        found |= as<ElementChange>(inside) != nullptr;
+        const auto *change = as<ElementChange>(inside);
+        found |= change != nullptr && !gains_by_lanes(change->value);
       });
     }
   });

@@ -435,8 +435,16 @@ def bounced(p: Any, v: Any) -> None:
                 v[r, c] = -v[r, c]
 
 
+def normalised(p: Any, v: Any) -> None:
+    for r in range(p.shape[0]):
+        if v[r, 0] != 0:
+            p[r, 0] = p[r, 1] / v[r, 0]
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="a feature of x86")
-@pytest.mark.parametrize(("function", "by_data"), [(moved, False), (bounced, True)])
+@pytest.mark.parametrize(
+    ("function", "by_data"), [(moved, False), (bounced, True), (normalised, False)]
+)
 def test_llvm_does_not_scatter_what_data_decide_about(function: Any, by_data: bool) -> None:
     rng = np.random.default_rng(5)
     p, v = rng.random((37, 2)) - 0.5, rng.random((37, 2)) - 0.5

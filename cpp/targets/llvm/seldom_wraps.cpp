@@ -21,7 +21,17 @@ namespace tilewright {
 
 namespace {
 
-using namespace llvm::PatternMatch; // NOLINT(google-build-using-namespace): a vocabulary
+using llvm::PatternMatch::m_c_Add;
+using llvm::PatternMatch::m_Deferred;
+using llvm::PatternMatch::m_ICmp;
+using llvm::PatternMatch::m_Intrinsic;
+using llvm::PatternMatch::m_OneUse;
+using llvm::PatternMatch::m_Select;
+using llvm::PatternMatch::m_SExt;
+using llvm::PatternMatch::m_Specific;
+using llvm::PatternMatch::m_Value;
+using llvm::PatternMatch::m_Zero;
+using llvm::PatternMatch::match;
 
 /// What `at` is unless it is negative, if it is moved where it is.
 llvm::Value *before_wrap(llvm::Value *at) {

@@ -1,5 +1,4 @@
-"""Breaks of join, of blocks of a part of a size, of what the checker knows of such loops, and of orders of writes
-(mutations.py)."""
+"""Breaks of join and of blocks of a part of a size, and of what the checker knows of such loops (mutations.py)."""
 
 #: What is broken, the file, the text there and the text instead.
 JOINS = [
@@ -31,15 +30,6 @@ JOINS = [
         "a part of a size never comes before an earlier one",
         "cpp/mapping/compare_loops.cpp",
         "found.larger = found.larger.unite(larger);",
-        "",
-    ),
-    (
-        "two orders may disagree about which value of an element is written first",
-        "cpp/analysis/write_order.cpp",
-        """if (!not_before(other, *first_there, *second_there, checked(ordered, doing_write_order))
-               .empty()) {
-        return false;
-      }""",
         "",
     ),
 ]

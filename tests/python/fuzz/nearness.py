@@ -44,7 +44,10 @@ def same(a: Any, b: Any, precision: float) -> bool:
         finite &= np.isfinite(a)
         a, b = a[finite], b[finite]
     if a.dtype.kind == "c":
-        a, b = parts_of(a), parts_of(b)
+        infinite = ~(np.isfinite(a) & np.isfinite(b))
+        if not np.array_equal(parts_of(a[infinite]), parts_of(b[infinite]), equal_nan=True):
+            return False
+        a, b = a[~infinite], b[~infinite]
     with np.errstate(all="ignore"):
         return bool(np.allclose(a, b, rtol=0.0, atol=precision * (1.0 + scale), equal_nan=True))
 

@@ -106,7 +106,7 @@ class Commands:
     def inner_members(self, made: tw.Function) -> list[str]:
         """The members that nobody else needs; views are read for those who read them."""
         arrays = arrays_of(made)
-        others = [name for name in made.computations if name not in self.found.members]
+        others = list({*made.computations, *made.outputs} - {*self.found.members})
         read: set[str] = set(made.outputs)
         while others:
             for producer in producers_of(arrays[others.pop()]):

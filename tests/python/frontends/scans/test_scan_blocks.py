@@ -3,6 +3,7 @@ sizes and lengths; what is no scan says why."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -384,3 +385,25 @@ def test_other_refusals() -> None:
         scan["X"].scan_blocks(4, of=A[i])
     with pytest.raises(tw.DeclarationError, match="at least 6"):
         recurrence(lambda x: x[i - 3] + A[i], back=3)["X"].scan_blocks(4, reassociate=True)
+
+
+@pytest.mark.parametrize("needed", [False, True])
+def test_a_member_that_only_members_need_is_kept_in_blocks(needed: bool) -> None:
+    """The sums that end at each element are an array of a few blocks, unless an output shows them."""
+    n, t = tw.param("n"), tw.iter("t")
+    a = tw.input("a", [n], tw.float64)
+    ending = tw.computation("ending", {t: n}, dtype=tw.float64)
+    ending.define(t == 0, a[t])
+    ending.define(t >= 1, tw.maximum(ending[t - 1] + a[t], a[t]))
+    best = tw.computation("best", {t: n}, dtype=tw.float64)
+    best.define(t == 0, ending[t])
+    best.define(t >= 1, tw.maximum(best[t - 1], ending[t]))
+    shown = [tw.view("shown", {t: n}, ending[t])] if needed else []
+    scan = tw.function("segment", outputs=[best, *shown])["best"].scan_blocks(64, reassociate=True)
+    assert ('ending.private("' in str(scan.schedule)) == (not needed)
+    x = np.random.default_rng(4).integers(-9, 9, 3000).astype(np.float64)
+    ends = np.array(list(itertools.accumulate(x, lambda before, each: max(before + each, each))))
+    found = scan(x)
+    np.testing.assert_array_equal(found[0] if needed else found, np.maximum.accumulate(ends))
+    if needed:
+        np.testing.assert_array_equal(found[1], ends)

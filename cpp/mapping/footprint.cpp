@@ -302,8 +302,9 @@ struct CaseInterval {
 };
 
 /// The interval of each value of the loop on its own: as one set of all of them isl would look at
-/// every pair of cases. Where the beginnings are as far from each other as the first two, one
-/// formula says them all.
+/// every pair of cases. If the beginnings are as far from each other as the first two, one formula
+/// says them all. It holds in a case only if the first two are known for all that the case reads:
+/// what isl says of a beginning is of no meaning outside of its own case.
 CaseInterval interval_by_cases(const isl::map &values, const FewValues &cases,
                                const isl::set &context, const std::vector<std::string> &loops) {
   std::vector<isl::pw_aff> lowers;
@@ -322,7 +323,7 @@ CaseInterval interval_by_cases(const isl::map &values, const FewValues &cases,
   }
   const isl::pw_aff step = checked(lowers[1].sub(lowers[0]).coalesce(), "a footprint");
   bool in_steps = true;
-  for (size_t c = 2; c < lowers.size() && in_steps; ++c) {
+  for (size_t c = 1; c < lowers.size() && in_steps; ++c) {
     const isl::pw_aff there =
         lowers[0].add(step.scale(isl::val(isl_context(), static_cast<long>(c))));
     const isl::set inside = values.domain().intersect(

@@ -10,6 +10,7 @@ import numpy as np
 
 import tilewright as tw
 from fuzz.automatic import judge_automatic, map_to_device
+from fuzz.checked_loops import OutOfPlace, Undecided, run_loops
 from fuzz.circles import has_circle
 from fuzz.commands import Command, as_drawn, draw_command, give
 from fuzz.generator import draw_program
@@ -199,9 +200,25 @@ class Runner:
             self.same_times(self.model)
         if any(command[1] == "independent" for command in flat(self.done)):
             self.count("values not compared: a promise was drawn, which need not be true")
-        elif self.compiled:
+            return
+        for sizes in self.case["sizes"]:
+            self.run_loops(sizes)
+        if self.compiled:
             for sizes in self.case["sizes"]:
                 self.compare(sizes)
+
+    def run_loops(self, sizes: tuple[int, ...]) -> None:
+        """No loop leaves an array, or reads what nothing has written."""
+        try:
+            run_loops(self.function, dict(zip(AXES, self.model.at(sizes), strict=True)))
+        except Undecided as error:
+            self.count(f"loops not run ({error})")
+        except tw.AnalysisLimitError:
+            self.count("loops not run (operation limit)")
+        except OutOfPlace as error:
+            raise Failure("place", f"at {shown(sizes)}: {error}", self.done) from error
+        else:
+            self.count("loops run with checked arrays")
 
     # ---- verdicts ----
 
@@ -284,6 +301,8 @@ class Runner:
             self.count("operation limit reached")
         else:
             self.done = [*self.done, command]
+            if command[1] == "fix":  # calls have this size, whatever the order is
+                self.model.fixed.update([command[2]])
             self.lower()
             self.count(f"not judged ({self.lost}): legal")
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from fuzz.checked_loops import run_loops
 
 i, j, k = tw.iters("i j k")
 
@@ -140,3 +141,24 @@ def test_computed_subscripts_are_not_computed_for_more() -> None:
     p = np.arange(9)
     p[2] = p[6] = 1000
     np.testing.assert_allclose(f(a, p), [a[0] + a[1] + a[3] + a[4], a[4] + a[5] + a[7] + a[8]])
+
+
+@pytest.mark.parametrize("width", [2, 3, 5])
+@pytest.mark.parametrize("terms", [True, False])
+def test_where_a_copy_begins(width: int, terms: bool) -> None:
+    """If a short loop's first iteration reads nothing in some tiles, each copy begins where it reads."""
+    n = tw.param("N", "N >= 0")
+    A = tw.input("A", [n, n], tw.int64)
+    if terms:
+        value = A[j - 1, j + 1] + tw.max(A[k + 1, k], over={k: (1, n - j)}, initial=0)
+        C = tw.computation("C", {j: (1, (n + 1) // 2)}, value)
+    else:
+        around = tw.maximum(A[k + 1, j], A[j - 1, k + 1])
+        C = tw.computation("C", {j: (1, (n + 1) // 2), k: (1, n - j)}, around)
+    f = tw.function("f", outputs=[C])
+    C.split(j, width)
+    C.cache(A, "j1")
+    for size in range(13):
+        run_loops(f, {"N": size})
+    a = np.random.default_rng(0).integers(0, 1000, (12, 12))
+    np.testing.assert_array_equal(f(a), f.evaluate(a))

@@ -1,4 +1,4 @@
-"""Breaks of what is computed inside loops and kept outside of them, or several times (mutations.py)."""
+"""Breaks of what is computed inside loops and kept outside of them, or several times, or copied (mutations.py)."""
 
 #: What is broken, the file, the text there and the text instead.
 WINDOWS = [
@@ -49,5 +49,17 @@ WINDOWS = [
         "cpp/mapping/parametric_split.cpp",
         "rests.push_back(loop.value.sub(starts.back()));",
         "rests.push_back(loop.value);",
+    ),
+    (
+        "copies of a short loop begin where two of its iterations say, whether they read or not",
+        "cpp/mapping/footprint.cpp",
+        "for (size_t c = 1; c < lowers.size() && in_steps; ++c) {",
+        "for (size_t c = 2; c < lowers.size() && in_steps; ++c) {",
+    ),
+    (
+        "a copy whose size depends on sizes lacks its last element",
+        "cpp/mapping/footprint.cpp",
+        "const isl::pw_aff size = needed.dim_max(static_cast<int>(d)).sub(lower).add_constant(1L);",
+        "const isl::pw_aff size = needed.dim_max(static_cast<int>(d)).sub(lower);",
     ),
 ]

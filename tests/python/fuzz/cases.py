@@ -10,7 +10,7 @@ import numpy as np
 
 import tilewright as tw
 from fuzz.automatic import judge_automatic, map_to_device
-from fuzz.checked_loops import OutOfPlace, Undecided, run_loops
+from fuzz.checked_loops import CheckedLoops, OutOfPlace, Undecided, arguments_of
 from fuzz.circles import has_circle
 from fuzz.commands import Command, as_drawn, draw_command, give
 from fuzz.generator import draw_program
@@ -111,7 +111,9 @@ class Runner:
         self.lowers_each = (
             case["commands"] is not None or random.Random(case["seed"] + ":loops").random() < 0.25
         )
-        self.has_old_loops = False
+        self.has_old_loops = True
+        #: The loops, printed; None if isl was stopped.
+        self.loops: str | None = None
 
     def count(self, what: str) -> None:
         self.statistics[what] = self.statistics.get(what, 0) + 1
@@ -201,24 +203,26 @@ class Runner:
         if any(command[1] == "independent" for command in flat(self.done)):
             self.count("values not compared: a promise was drawn, which need not be true")
             return
-        for sizes in self.case["sizes"]:
-            self.run_loops(sizes)
+        self.run_loops()
         if self.compiled:
             for sizes in self.case["sizes"]:
                 self.compare(sizes)
 
-    def run_loops(self, sizes: tuple[int, ...]) -> None:
+    def run_loops(self) -> None:
         """No loop leaves an array, or reads what nothing has written."""
-        try:
-            run_loops(self.function, dict(zip(AXES, self.model.at(sizes), strict=True)))
-        except Undecided as error:
-            self.count(f"loops not run ({error})")
-        except tw.AnalysisLimitError:
-            self.count("loops not run (operation limit)")
-        except OutOfPlace as error:
-            raise Failure("place", f"at {shown(sizes)}: {error}", self.done) from error
-        else:
-            self.count("loops run with checked arrays")
+        if self.loops is None:
+            return
+        loops = CheckedLoops(self.loops)
+        for sizes in self.case["sizes"]:
+            known = dict(zip(AXES, self.model.at(sizes), strict=True))
+            try:
+                loops.run(known, arguments_of(self.function, known))
+            except Undecided as error:
+                self.count(f"loops not run ({error})")
+            except OutOfPlace as error:
+                raise Failure("place", f"at {shown(sizes)}: {error}", self.done) from error
+            else:
+                self.count("loops run with checked arrays")
 
     # ---- verdicts ----
 
@@ -256,16 +260,16 @@ class Runner:
                 raise Failure("order", f"at {shown(sizes)}: {difference}", self.done)
 
     def lower(self) -> None:
+        self.has_old_loops = not self.lowers_each
         if self.lowers_each:
             self.generate_loops()
-        else:
-            self.has_old_loops = True
 
     def generate_loops(self) -> None:
         """Only the operation limit may stand in the way."""
         try:
-            str(self.function.loops)
+            self.loops = str(self.function.loops)
         except tw.AnalysisLimitError:
+            self.loops = None
             self.count("operation limit reached at the loops")
         except tw.TilewrightError as error:
             raise Failure(

@@ -122,54 +122,71 @@ class _Told(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def run_checked(
-    text: str, parameters: Mapping[str, int], arguments: Mapping[str, tuple[Sequence[int], bool]]
-) -> None:
-    """Runs loops as `str(f.loops)` prints them.
+class CheckedLoops:
+    """Loops as `str(f.loops)` prints them, ready to run.
 
     Args:
         text: The loops.
-        parameters: The value of each parameter.
-        arguments: Extents of each input and output, and whether it comes with values.
-
-    Raises:
-        OutOfPlace: An access is outside of its array, or reads what nothing has written.
-        Undecided: Data decide what runs, or there are more than `LIMIT` iterations.
     """
-    left = LIMIT
 
-    def counted(*bounds: int) -> Iterator[int]:
-        nonlocal left
-        if any(isinstance(bound, Data) for bound in bounds):
-            raise Undecided("data decide")
-        for at in range(*bounds):
-            left -= 1
-            if left < 0:
-                raise Undecided("too many iterations")
-            yield at
+    def __init__(self, text: str) -> None:
+        tree = ast.fix_missing_locations(_Told().visit(ast.parse(text)))
+        self._code = compile(tree, "<loops>", "exec")
 
-    names = _Names(parameters)
-    names.update((name, Array(name, *known)) for name, known in arguments.items())
-    names.update(inf=DATA, nan=DATA)
-    functions = {
-        "range": counted,
-        "empty": lambda extents, name: Array(name, extents),
-        "min": _of_numbers(min),
-        "max": _of_numbers(max),
-        "abs": _of_numbers(abs),
-        "int64": _of_numbers(int),
-    }
-    names.update((_CALLED + name, called) for name, called in functions.items())
-    tree = ast.fix_missing_locations(_Told().visit(ast.parse(text)))
-    exec(compile(tree, "<loops>", "exec"), {"__builtins__": {}}, names)
+    def run(
+        self, parameters: Mapping[str, int], arguments: Mapping[str, tuple[Sequence[int], bool]]
+    ) -> None:
+        """Runs them once.
+
+        Args:
+            parameters: The value of each parameter.
+            arguments: Extents of each input and output, and whether it comes with values.
+
+        Raises:
+            OutOfPlace: An access is outside of its array, or reads what nothing has written.
+            Undecided: Data decide what runs, or there are more than `LIMIT` iterations.
+        """
+        left = LIMIT
+
+        def counted(*bounds: int) -> Iterator[int]:
+            nonlocal left
+            if any(isinstance(bound, Data) for bound in bounds):
+                raise Undecided("data decide")
+            for at in range(*bounds):
+                left -= 1
+                if left < 0:
+                    raise Undecided("too many iterations")
+                yield at
+
+        names = _Names(parameters)
+        names.update((name, Array(name, *known)) for name, known in arguments.items())
+        names.update(inf=DATA, nan=DATA)
+        functions = {
+            "range": counted,
+            "empty": lambda extents, name: Array(name, extents),
+            "min": _of_numbers(min),
+            "max": _of_numbers(max),
+            "abs": _of_numbers(abs),
+            "int64": _of_numbers(int),
+        }
+        names.update((_CALLED + name, called) for name, called in functions.items())
+        exec(self._code, {"__builtins__": {}}, names)
 
 
-def run_loops(function: tw.Function, sizes: Mapping[str, int]) -> None:
-    """Runs the loops of a function at these sizes, as `run_checked` does."""
+def arguments_of(
+    function: tw.Function, sizes: Mapping[str, int]
+) -> dict[str, tuple[list[int], bool]]:
+    """Extents of each argument at these sizes, and whether it comes with values."""
     known: dict[str, Any] = {"maximum": max, "minimum": min, **sizes}
     known["select"] = lambda condition, a, b: a if condition else b
-    arguments = {
+    return {
         name: ([eval(str(e), {"__builtins__": {}}, known) for e in extents], not is_output)
         for name, _, extents, is_output in function._arguments
     }
-    run_checked(str(function.loops), sizes, arguments)
+
+
+def run_loops(function: tw.Function, *sizes: Mapping[str, int]) -> None:
+    """Runs the loops of a function at all of these sizes."""
+    loops = CheckedLoops(str(function.loops))
+    for known in sizes:
+        loops.run(known, arguments_of(function, known))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tilewright as tw
-from fuzz.checked_loops import OutOfPlace, Undecided, run_checked, run_loops
+from fuzz.checked_loops import CheckedLoops, OutOfPlace, Undecided, run_loops
 
 ARGUMENTS = {"A": ((4,), True), "C": ((4,), False)}
 
@@ -25,7 +25,7 @@ ARGUMENTS = {"A": ((4,), True), "C": ((4,), False)}
 )
 def test_what_is_noticed(text: str, told: str) -> None:
     with pytest.raises(OutOfPlace, match=told):
-        run_checked(text, {"N": 4}, ARGUMENTS)
+        CheckedLoops(text).run({"N": 4}, ARGUMENTS)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_what_is_noticed(text: str, told: str) -> None:
     ],
 )
 def test_what_is_in_order(text: str) -> None:
-    run_checked(text, {"N": 4}, ARGUMENTS)
+    CheckedLoops(text).run({"N": 4}, ARGUMENTS)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_is_in_order(text: str) -> None:
 )
 def test_what_is_left_off(text: str) -> None:
     with pytest.raises(Undecided):
-        run_checked(text, {"N": 4}, ARGUMENTS)
+        CheckedLoops(text).run({"N": 4}, ARGUMENTS)
 
 
 def test_a_function() -> None:
@@ -60,5 +60,4 @@ def test_a_function() -> None:
     C = tw.computation("C", {i: n - 1}, A[i + 1, i])
     f = tw.function("f", outputs=[C])
     C.split(i, 4)
-    for size in (1, 2, 7):
-        run_loops(f, {"N": size})
+    run_loops(f, {"N": 1}, {"N": 2}, {"N": 7})

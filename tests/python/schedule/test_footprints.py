@@ -158,7 +158,6 @@ def test_where_a_copy_begins(width: int, terms: bool) -> None:
     f = tw.function("f", outputs=[C])
     C.split(j, width)
     C.cache(A, "j1")
-    for size in range(13):
-        run_loops(f, {"N": size})
+    run_loops(f, *({"N": size} for size in range(13)))
     a = np.random.default_rng(0).integers(0, 1000, (12, 12))
     np.testing.assert_array_equal(f(a), f.evaluate(a))

@@ -306,7 +306,8 @@ class Runner:
         else:
             self.done = [*self.done, command]
             if command[1] == "fix":  # calls have this size, whatever the order is
-                self.model.fixed.update([command[2]])
+                names, values = command[2][::2], command[2][1::2]
+                self.model.fixed.update(zip(names, values, strict=True))
             self.lower()
             self.count(f"not judged ({self.lost}): legal")
 

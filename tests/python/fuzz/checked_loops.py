@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import tilewright as tw
+from tilewright import _core
 
 #: More iterations than these are not looked at.
 LIMIT = 100_000
@@ -179,10 +180,14 @@ def arguments_of(
     """Extents of each argument at these sizes, and whether it comes with values."""
     known: dict[str, Any] = {"maximum": max, "minimum": min, **sizes}
     known["select"] = lambda condition, a, b: a if condition else b
-    return {
-        name: ([eval(str(e), {"__builtins__": {}}, known) for e in extents], not is_output)
-        for name, _, extents, is_output in function._arguments
-    }
+    computed = _core.describe_mapping(function)["computations"]
+    found = {}
+    for name, _, extents, is_output in function._arguments:
+        # An output may lie in memory of another name.
+        own = computed[name]["buffer"] if is_output and name in computed else name
+        numbers = [eval(str(e), {"__builtins__": {}}, known) for e in extents]
+        found[own or name] = numbers, not is_output
+    return found
 
 
 def run_loops(function: tw.Function, *sizes: Mapping[str, int]) -> None:

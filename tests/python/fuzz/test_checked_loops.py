@@ -61,3 +61,14 @@ def test_a_function() -> None:
     f = tw.function("f", outputs=[C])
     C.split(i, 4)
     run_loops(f, {"N": 1}, {"N": 2}, {"N": 7})
+
+
+def test_an_output_in_memory_of_another_name() -> None:
+    (i,) = tw.iters("i")
+    n = tw.param("N", "N >= 1")
+    A = tw.input("A", [n], tw.float64)
+    C = tw.computation("C", {i: n}, A[i])
+    f = tw.function("f", outputs=[C])
+    C.store_in(tw.Buffer("memory", [n])[i])
+    assert "memory[i] = A[i]" in f.loops
+    run_loops(f, {"N": 3})

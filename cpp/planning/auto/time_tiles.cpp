@@ -1,6 +1,5 @@
 #include "planning/auto/time_tiles.h"
 
-#include "analysis/write_order.h"
 #include "hardware/processor.h"
 #include "mapping/footprint.h"
 #include "planning/chains.h"
@@ -215,69 +214,11 @@ private:
     for (const Member &member : members_) {
       append_skews(member, commands);
       append_tiles(member, size, commands);
-      append_chains(member, "1", is_inner_tiled() ? "1" : "", commands);
+      append_chains(member, commands);
     }
-    append_order([&](const Member &member) { return member.loop(shared_levels() - 1) + "1"; },
-                 commands);
+    append_order(commands);
     append_vectors(is_inner_tiled() ? "1" : "", commands);
     return commands;
-  }
-
-  /// The order within a tile, untiled. Chains stand in strips that no border of a tile cuts.
-  std::vector<Command> commands_with_chains() const {
-    std::vector<Command> commands;
-    append_skews(members_.front(), commands);
-    append_chains(members_.front(), "", "", commands);
-    return commands;
-  }
-
-  /// Untiled, with loop `outermost` of the band around all others.
-  std::vector<Command> commands_with(size_t outermost) const {
-    std::vector<Command> commands;
-    for (const Member &member : members_) {
-      append_skews(member, commands);
-      if (outermost > 0) {
-        std::vector<Argument> order = {member.loop(outermost)};
-        for (size_t d = 0; d < outermost; ++d) {
-          order.emplace_back(member.loop(d));
-        }
-        commands.push_back(command(member.name, "reorder", order));
-      }
-    }
-    const size_t last = shared_levels() - 1; // position of the innermost shared loop
-    const size_t innermost = last == 0 ? outermost : last <= outermost ? last - 1 : last;
-    append_order([&](const Member &member) { return member.loop(innermost); }, commands);
-    if (outermost == 0) {
-      append_vectors("", commands);
-    }
-    return commands;
-  }
-
-  /// Tiles are legal, and those of one diagonal independent, where each loop of the band could be
-  /// the outermost one: then nothing goes backwards along any of them (Wolf and Lam). That is asked
-  /// of the loops without tiles, which isl answers sooner. The first of these is the order within a
-  /// tile. About values that share an element the orders must agree, too (write_order.h).
-  std::optional<LegalMapping> tilable(const LegalMapping &start) const {
-    std::optional<LegalMapping> first = after_commands(start, commands_with(0));
-    for (size_t d = 1; d < tiled_ && first; ++d) {
-      const auto other = after_commands(start, commands_with(d));
-      if (!other || !agree_on_writes(*first, *other)) {
-        return std::nullopt;
-      }
-    }
-    return first;
-  }
-
-  static bool agree_on_writes(const LegalMapping &one, const LegalMapping &other) {
-    try {
-      const OperationLimit limit(candidate_operation_limit);
-      return writes_keep_order(*one.legal, other.legal->program);
-    } catch (const Error &error) {
-      if (error.kind != ErrorKind::Limit) {
-        throw;
-      }
-      return false;
-    }
   }
 
   /// The innermost loops of a member that is alone, if its iterations wait for each other there.
@@ -305,12 +246,11 @@ private:
     return chains;
   }
 
-  void append_chains(const Member &member, const char *around, const char *inner,
-                     std::vector<Command> &commands) const {
+  void append_chains(const Member &member, std::vector<Command> &commands) const {
     if (chains_) {
       const auto [chain, along] = chain_loops(member);
       const std::vector<Command> own =
-          chains_->commands(member.name, chain + around, along + inner);
+          chains_->commands(member.name, chain + "1", along + (is_inner_tiled() ? "1" : ""));
       commands.insert(commands.end(), own.begin(), own.end());
     }
   }
@@ -386,10 +326,46 @@ private:
     give("parallelize", {member.loop(tiled_ - 2) + "0", std::string("dynamic")});
   }
 
+  /// What else runs in the loops of the band gets loops of its own, before them, or behind them if
+  /// it reads what they make: tiles would not wait for it, nor it for them.
+  std::vector<Command> commands_apart() const {
+    const auto is_member = [&](const std::string &name) { return band_.loops.contains(name); };
+    const std::vector<Statement> &statements = before_.legal->program.statements;
+    const std::string &base = members_.front().name;
+    const std::vector<size_t> positions = positions_of(members_.front());
+    const auto levels = std::min_element(positions.begin(), positions.end());
+    const auto own = std::find_if(statements.begin(), statements.end(), [&](const Statement &one) {
+      return one.computation->name == base;
+    });
+    std::vector<std::string> earlier;
+    std::vector<std::string> later;
+    for (const Statement &other : statements) {
+      const std::string &name = other.computation->name;
+      const auto end = own->order.begin() + static_cast<std::ptrdiff_t>(*levels) + 1;
+      if (is_member(name) || !std::equal(own->order.begin(), end, other.order.begin())) {
+        continue;
+      }
+      const bool reads = std::any_of(graph_.flow.begin(), graph_.flow.end(), [&](const auto &edge) {
+        return edge.sink == name && is_member(edge.source);
+      });
+      std::vector<std::string> &side = reads ? later : earlier;
+      if (std::find(side.begin(), side.end(), name) == side.end()) {
+        side.push_back(name);
+      }
+    }
+    std::vector<Command> commands;
+    for (const std::string &name : earlier) {
+      commands.push_back(command(name, "before", {base}));
+    }
+    for (auto name = later.rbegin(); name != later.rend(); ++name) {
+      commands.push_back(command(*name, "after", {base}));
+    }
+    return commands;
+  }
+
   /// Members follow each other within the loops that they share. One of them is where it was: the
   /// others may be placed relative to it.
-  template <class Level>
-  void append_order(const Level &level, std::vector<Command> &commands) const {
+  void append_order(std::vector<Command> &commands) const {
     const auto &placements = before_.mapping.state().placements;
     const auto is_placed = [&](const Member &member) {
       return std::any_of(placements.begin(), placements.end(), [&](const Placement &placement) {
@@ -401,7 +377,8 @@ private:
       return;
     }
     const auto place = [&](const Member &member, const Member &other, const char *how) {
-      commands.push_back(command(member.name, how, {other.name, level(other)}));
+      const std::string level = other.loop(shared_levels() - 1) + "1";
+      commands.push_back(command(member.name, how, {other.name, level}));
     };
     for (auto each = base; each != members_.begin(); --each) {
       place(each[-1], each[0], "before");
@@ -486,36 +463,49 @@ private:
   }
 
   std::optional<LegalMapping> tiled(const TileSize &size) {
+    std::vector<Command> apart = commands_apart();
+    LegalMapping alone = before_;
+    if (auto moved = after_commands(before_, apart)) {
+      alone = std::move(*moved);
+    } else {
+      apart.clear();
+    }
     Decisions folds;
-    LegalMapping start = before_;
+    LegalMapping start = alone;
     for (const Member &member : members_) {
       start = with_folded_storage(start, member.name, member.loop(0), folds);
     }
-    std::optional<LegalMapping> found = tilable(start);
+    chains_ = chains_for(size);
+    std::optional<LegalMapping> found = tiled_from(start, size);
     if (!found && !folds.empty()) { // tiles may need more values at a time
       folds.clear();
-      start = before_;
-      found = tilable(start);
+      chains_ = chains_for(size);
+      found = tiled_from(alone, size);
     }
     if (!found) {
       decisions_.push_back({about_, "the loops are not tiled in time, since the tiles that isl's "
-                                    "scheduler finds are not legal where the values are stored"});
+                                    "scheduler finds are not legal where the values are stored, or "
+                                    "beside what runs in the same loops"});
       return std::nullopt;
     }
-    chains_ = chains_for(size);
-    if (chains_) {
-      if (auto beside = after_commands(start, commands_with_chains())) {
-        found = std::move(beside);
-      } else {
-        chains_.reset();
-      }
-    }
-    found->mapping = start.mapping;
-    for (const Command &each : commands_for(size)) {
-      found->mapping = found->mapping.with(each);
+    for (const Command &each : apart) {
+      decisions_.push_back(
+          {each.computation,
+           "has loops of its own, since tiles of " + about_ +
+               " would not wait for what runs in the same loops, nor it for them"});
     }
     explain(size);
     decisions_.insert(decisions_.end(), folds.begin(), folds.end());
+    return found;
+  }
+
+  /// With chains if they are legal, else without them.
+  std::optional<LegalMapping> tiled_from(const LegalMapping &start, const TileSize &size) {
+    std::optional<LegalMapping> found = after_commands(start, commands_for(size));
+    if (!found && chains_) {
+      chains_.reset();
+      found = after_commands(start, commands_for(size));
+    }
     return found;
   }
 

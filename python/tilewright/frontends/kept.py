@@ -1,44 +1,26 @@
 """Translations that are kept beside the kernels on disk, so that the next process makes no dataflow.
 
-A door keeps under a key - the source, everything else that its translation depends on, this build of
-the library - what it needs to be called: names, and how its calls are handed to their kernels
+A door keeps under a key - the source, everything else that its translation depends on, this build of the
+library (`base.notes`) - what it needs to be called: names, and how its calls are handed to their kernels
 (`_core.KnownCalls`). A call like one that was kept runs its kernel from the cache, without the parser
 and without the function; whatever else is asked of it (another call, its schedule, its loops, an error's
 message) makes the function then, as the first process did.
-
-These are notes of the cache: kept under a hash, checksummed, written to a temporary file and renamed, in
-a directory that only its owner may write, and deleted with the kernels where it grows. One that is
-damaged, foreign or of another version is not there.
 """
 
 from __future__ import annotations
 
-import functools
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _core
+from ..base.notes import load, store
 from ..schedule.schedules import Schedule
 
-__all__ = ["Keeper", "Shelf", "identity", "load", "options", "store"]
-
-_FORMAT = "kept translation, version 1"
+__all__ = ["Keeper", "Shelf", "options"]
 
 #: Kinds of calls of one function that are kept: the latest.
 MOST_CALLS = 16
-
-
-@functools.cache
-def _library() -> str:
-    """This build of the library: a checkout's Python changes without its version."""
-    return _core.files_identity(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-def identity(kind: str, *parts: str) -> str:
-    """The key of something that a door made of these parts."""
-    return "\n".join([_FORMAT, _library(), kind, *(f"{len(part)} {part}" for part in parts)])
 
 
 def options(**given: Any) -> _core.Options:
@@ -46,20 +28,6 @@ def options(**given: Any) -> _core.Options:
     from ..functions.declaration import options_of
 
     return options_of(**given)
-
-
-def load(key: str) -> Any:
-    """What was stored under the key, in whichever process; None where nothing was."""
-    try:
-        text = _core.cache_load_note(key)
-        return None if text is None else json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def store(key: str, content: Any) -> None:
-    """Keeps it, where that is possible."""
-    _core.cache_store_note(key, json.dumps(content, separators=(",", ":")))
 
 
 class Shelf:

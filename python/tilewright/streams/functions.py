@@ -33,13 +33,14 @@ from ..schedule.computations import Computation
 from ..sets.values import Map
 from .c_source import LARGEST, ExportedStream, export_stream_source, stream_c_text
 from .declarations import StreamInput
+from .kept import kept_step
 from .naming import check_names
 from .periodic import PeriodicTiling
 from .periods import Periods, asked_periods, collected_ticks, tiled, tiling_of
 from .programs import Program, gather
 from .reports import reported
 from .states import Stream
-from .steps import Step, make_step
+from .steps import Step
 
 __all__ = ["StreamFunction", "stream_function"]
 
@@ -430,7 +431,7 @@ class StreamFunction:
 
     def _made(self, sizes: dict[str, int]) -> Step:
         try:
-            return make_step(self._program, sizes, self._periods.order(sizes))
+            return kept_step(self._program, sizes, self._periods.order(sizes))
         except DeclarationError as error:
             if not sizes:
                 raise

@@ -28,22 +28,26 @@ class Times:
         self.timing = timing
         self._starts = None if start is None else timing.counts(start)
         self.reference = timing.inputs[0]
-        self.offsets = {
-            name: 0 if name == self.reference else timing.offset(name, self.reference)
-            for name in timing.rates
-        }
-        self.own = tuple(
-            name
-            for name, offset in self.offsets.items()
-            if offset is None or name == self.reference
-        )
+        #: What a stream's times are: (a stream with parameters of its own, factor, offset).
+        self._told: dict[str, tuple[str, int, int]] = {}
+        for name in dict.fromkeys([self.reference, *timing.rates]):
+            self._told[name] = self._by_others(name) or (name, 1, 0)
+        self.own = tuple(name for name in timing.rates if self._told[name][0] == name)
         begins = timing.counts(start or 0)
         self.first = tuple(name for name in outputs if begins[name] < 0)
         ends = ("begin", "end") if start is None else ("end",)
         names = [f"{name}_{end}" for name in self.own for end in ends]
         names += [f"{name}_first" for name in self.first] + list(sizes)
         known = [*self._known(), *(f"{name} = {value}" for name, value in sizes.items())]
-        self.constraint = f"[{', '.join(names)}] -> {{ : {' and '.join(known)} }}"
+        self.constraint = f"[{', '.join(names)}] -> {{ : {' and '.join(dict.fromkeys(known))} }}"
+
+    def _by_others(self, name: str) -> tuple[str, int, int] | None:
+        """How the times of a stream follow from those of an earlier one, if they do."""
+        for other, (teller, _, _) in self._told.items():
+            found = self.timing.multiple(name, other) if teller == other else None
+            if found is not None:
+                return other, *found
+        return None
 
     def _known(self) -> list[str]:
         known = [f"0 <= {self.text(self.reference, 'begin')}"]
@@ -67,19 +71,15 @@ class Times:
         """When a stream begins or ends, as isl's text."""
         if which == "begin" and self._starts is not None:
             return str(self._starts[name])
-        offset = self.offsets[name]
-        if offset is None or name == self.reference:
-            return f"{name}_{which}"
-        return f"{int(self.timing.rates[name])} * {self.reference}_{which} + {offset}"
+        other, factor, offset = self._told[name]
+        return f"{name}_{which}" if name == other else f"{factor} * {other}_{which} + {offset}"
 
     def value(self, name: str, which: str) -> Any:
         if which == "begin" and self._starts is not None:
             return self._starts[name]
-        offset = self.offsets[name]
-        if offset is None or name == self.reference:
-            return Parameter(f"{name}_{which}", self.constraint)
-        reference = Parameter(f"{self.reference}_{which}", self.constraint)
-        return int(self.timing.rates[name]) * reference + offset
+        other, factor, offset = self._told[name]
+        told = Parameter(f"{other}_{which}", self.constraint)
+        return told if name == other else factor * told + offset
 
     def first_text(self, name: str) -> str:
         return f"{name}_first" if name in self.first else self.text(name, "begin")

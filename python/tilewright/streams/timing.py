@@ -295,13 +295,13 @@ class Timing:
             for begin in begins
         )
 
-    def offset(self, name: str, reference: str) -> int | None:
-        """What its count is more than a whole multiple of the reference's; None if that varies."""
-        rate = self.rates[name]
-        found = {counts[name] - rate * counts[reference] for counts in self._table}
-        if rate.denominator > 1 or len(found) > 1:
+    def multiple(self, name: str, other: str) -> tuple[int, int] | None:
+        """(factor, offset) if its count is always factor * the other's count + offset; None otherwise."""
+        factor = self.rates[name] / self.rates[other]
+        found = {counts[name] - factor * counts[other] for counts in self._table}
+        if factor.denominator > 1 or len(found) > 1:
             return None
-        return int(found.pop())
+        return int(factor), int(found.pop())
 
     def bounds(self, edge: Edge) -> tuple[int, int]:
         """Between which numbers step * count(producer) - gain * count(reader) is."""

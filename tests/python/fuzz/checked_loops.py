@@ -181,12 +181,12 @@ def arguments_of(
     known: dict[str, Any] = {"maximum": max, "minimum": min, **sizes}
     known["select"] = lambda condition, a, b: a if condition else b
     computed = _core.describe_mapping(function)["computations"]
-    found = {}
+    found: dict[str, tuple[list[int], bool]] = {}
     for name, _, extents, is_output in function._arguments:
-        # An output may lie in memory of another name.
+        # An output may lie in memory of another name, or in the array of an input.
         own = computed[name]["buffer"] if is_output and name in computed else name
         numbers = [eval(str(e), {"__builtins__": {}}, known) for e in extents]
-        found[own or name] = numbers, not is_output
+        found.setdefault(own or name, (numbers, not is_output))
     return found
 
 

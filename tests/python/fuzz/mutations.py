@@ -23,7 +23,6 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fuzz.broken_joins import JOINS
-from fuzz.broken_orders import ORDERS
 from fuzz.broken_windows import WINDOWS
 from fuzz.data_mutations import DATA_MUTATIONS
 from fuzz.fold_mutations import FOLD_MUTATIONS
@@ -450,9 +449,7 @@ MUTATIONS = [
         "if (read.producer == sink.computation) {",
     ),
 ]
-MUTATIONS += [
-    Mutation(*one) for one in VIEW_MUTATIONS + DATA_MUTATIONS + FOLD_MUTATIONS + JOINS + ORDERS
-]
+MUTATIONS += [Mutation(*one) for one in VIEW_MUTATIONS + DATA_MUTATIONS + FOLD_MUTATIONS + JOINS]
 
 
 def pattern(text: str) -> re.Pattern[str]:

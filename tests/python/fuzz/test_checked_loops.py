@@ -63,12 +63,13 @@ def test_a_function() -> None:
     run_loops(f, {"N": 1}, {"N": 2}, {"N": 7})
 
 
-def test_an_output_in_memory_of_another_name() -> None:
+@pytest.mark.parametrize("memory", ["memory", "A"])
+def test_an_output_in_memory_of_another_name(memory: str) -> None:
     (i,) = tw.iters("i")
     n = tw.param("N", "N >= 1")
     A = tw.input("A", [n], tw.float64)
-    C = tw.computation("C", {i: n}, A[i])
+    C = tw.computation("C", {i: n}, A[i] + 1)
     f = tw.function("f", outputs=[C])
-    C.store_in(tw.Buffer("memory", [n])[i])
-    assert "memory[i] = A[i]" in f.loops
+    C.store_in(A[i] if memory == "A" else tw.Buffer(memory, [n])[i])
+    assert f"{memory}[i] = A[i]" in f.loops
     run_loops(f, {"N": 3})

@@ -133,6 +133,32 @@ def test_many_tiles() -> None:
         )
 
 
+def test_tiles_in_time_beside_another_recurrence() -> None:
+    """Its first schedule puts C, which runs backwards, into the loops of D: tiles would not wait for C[1]."""
+    L = tw.param("L", "L >= 2")
+    A = tw.input("A", [L], tw.int64)
+    C = tw.computation(
+        "C", {i: L}, lambda C: [(i < L - 1, C[i + 1] + A[i]), (i == L - 1, A[i])], dtype=tw.int64
+    )
+    D = tw.computation(
+        "D",
+        {i: N, j: N},
+        lambda D: [
+            ((i > 0) & (j > 0), tw.maximum(D[i, j - 1] + 1 + D[i - 1, j - 1], D[i - 1, j]) % 1000),
+            ((i == 0) | (j == 0), C[1]),
+        ],
+        dtype=tw.int64,
+    )
+    f = tw.function("beside", outputs=[D])
+    found = f.auto_schedule()
+    assert ("C", "before", ("D",)) in commands(found)
+    assert "C: has loops of its own" in f.explain()
+    again = f.copy().reset_schedule()
+    always(found).apply_to(again)  # which proves it anew
+    a = np.arange(5) + 1
+    np.testing.assert_array_equal(f(a, N=70), f.evaluate(a, N=70))
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_values_of_other_kernels(name: str) -> None:
     f = declared(name)

@@ -1,6 +1,6 @@
 """Loading a C file: `tw.c.load`, and the module of functions that it gives.
 
-What a file's functions need to be called is kept beside the kernels (`..kept`): the parser and the
+What a file's functions need to be called is kept beside the kernels (`...base.notes`): the parser and the
 translation (`.files`) are loaded when something else is asked.
 """
 
@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard, get_args
 
 from ... import _core
+from ...base import notes
 from ...base.errors import ArgumentError, ArgumentTypeError
-from .. import kept
 from .functions import CFunction
 from .texts import keep_text
 
@@ -175,7 +175,7 @@ class _Loading:
         if not externs:  # whose addresses are this process's
             places = [_folder_of(name), *map(os.path.abspath, folders)]
             given = json.dumps([name, places, list(macros.items()), scop, math])
-            self.key = kept.identity("C file", text, given)
+            self.key = notes.identity("C file", text, given)
 
     @property
     def file(self) -> File:
@@ -188,12 +188,12 @@ class _Loading:
 
     def module(self) -> CModule:
         """The module, of what is kept if that is still so."""
-        content: Any = kept.load(self.key) if self.key else None
+        content: Any = notes.load(self.key) if self.key else None
         if not _is_still_so(content):
             file = self.file
             content = {"files": file.files, "functions": file.signatures}
             if self.key:
-                kept.store(self.key, content)
+                notes.store(self.key, content)
         digest = json.dumps(content["files"])
         signatures = content["functions"]
 
@@ -208,13 +208,13 @@ class _Loading:
         """A function; `arguments`: their names, None where it is not translated before it is named."""
         if arguments is None:
             signature = f"{key}\narguments"
-            known = kept.load(signature) if key else None
+            known = notes.load(signature) if key else None
             if _are_names(known):
                 arguments = known
             else:
                 arguments = [each.name for each in self.file.translated(name).arguments]
                 if key:
-                    kept.store(signature, arguments)
+                    notes.store(signature, arguments)
 
         def translate(bodies: Sequence[Any] = ()) -> Any:
             return self.file.translated(name, bodies)

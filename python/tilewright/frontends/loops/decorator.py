@@ -20,6 +20,7 @@ import numpy as np
 import tilewright as tw
 
 from ... import _core
+from ...base import notes
 from ...base.errors import ArgumentTypeError, DeclarationError
 from .. import constants, kept
 
@@ -63,7 +64,7 @@ class LoopFunction(_core.KnownCalls):
         self._unmade: list[Callable[[], list[Any]]] = []  # arguments of kept kernels
         self._lock = threading.RLock()
         text = constants.text_of(function)
-        key = kept.identity("Python loops", text, np.__version__) if text else ""
+        key = notes.identity("Python loops", text, np.__version__) if text else ""
         self._keeper = kept.Keeper(
             self, key, options, lambda said: constants.resolved(function, said)
         )
@@ -75,11 +76,11 @@ class LoopFunction(_core.KnownCalls):
 
     def _check_definition(self, key: str) -> None:
         """Refuses what is wrong whatever the arguments are; asked once for a text."""
-        if key and kept.load(f"{key}\ndefinition") is True:
+        if key and notes.load(f"{key}\ndefinition") is True:
             return
         self.__tilewright_loops__.check_definition()
         if key:
-            kept.store(f"{key}\ndefinition", True)
+            notes.store(f"{key}\ndefinition", True)
 
     @property
     def __tilewright_loops__(self) -> Loops:

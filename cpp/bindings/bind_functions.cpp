@@ -317,13 +317,7 @@ void bind_schedule(FunctionClass &type) {
           "_default_commands",
           [](const KernelFunction &self, const std::map<std::string, std::int64_t> &sizes) {
             return reading([&](const KernelFunction &read) {
-              // What was given comes first.
-              Schedule schedule = read.mapping_that_runs(sizes).schedule();
-              const size_t given = read.mapping().schedule().commands.size();
-              schedule.commands.erase(schedule.commands.begin(),
-                                      schedule.commands.begin() +
-                                          static_cast<std::ptrdiff_t>(given));
-              return from_schedule(schedule);
+              return from_schedule(read.scheduled().default_commands(sizes));
             })(self);
           },
           py::arg("sizes") = std::map<std::string, std::int64_t>())

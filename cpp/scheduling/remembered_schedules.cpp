@@ -27,6 +27,20 @@ void ScheduledFunction::remember(const Schedule &schedule, const Mapping &mappin
   remember({mapping.recorded_as(schedule), std::move(digest), true, nullptr});
 }
 
+Schedule
+ScheduledFunction::default_commands(const std::map<std::string, std::int64_t> &sizes) const {
+  const size_t given = mapping().schedule().commands.size();
+  const bool is_legal = current_->is_legal;
+  const Mapping running = mapping_that_runs(sizes);
+  Schedule added = running.schedule();
+  added.commands.erase(added.commands.begin(),
+                       added.commands.begin() + static_cast<std::ptrdiff_t>(given));
+  if (given == 0 && sizes.empty() && is_legal) {
+    remember(added, running);
+  }
+  return added;
+}
+
 std::optional<std::pair<ScheduledFunction::State, size_t>>
 ScheduledFunction::remembered(const Schedule &schedule) const {
   std::optional<std::pair<State, size_t>> found;

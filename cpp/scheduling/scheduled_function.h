@@ -82,6 +82,9 @@ public:
   Mapping declared_mapping() const { return Mapping(isolated_); }
   /// `mapping_for(sizes)`, or what the default schedule makes of it where that is used.
   Mapping mapping_that_runs(const std::map<std::string, std::int64_t> &sizes = {}) const;
+  /// The commands that the default schedule adds to those given; replay() of them takes from here
+  /// what the planner made.
+  Schedule default_commands(const std::map<std::string, std::int64_t> &sizes) const;
   /// `mapping()` for calls with these sizes, of narrow_sizes(), where the library schedules anew
   /// for them; else `mapping()`.
   Mapping mapping_for(const std::map<std::string, std::int64_t> &sizes) const;

@@ -228,6 +228,10 @@ class _Maker:
         may_be = not self.timing.kept[name] and not (is_read and name in self.times.first)
         return name in self.outputs and may_be
 
+    def _is_temporary(self, name: str) -> bool:
+        """Whether only this call reads it, so that elements that no piece defines need no value."""
+        return self._line(name) is None and name not in self.rings and not self._is_direct(name)
+
     def _first(self, name: str) -> Any:
         """The first element that is computed."""
         if self._is_direct(name):
@@ -284,7 +288,7 @@ class _Maker:
                 read = _core.with_producers(value, lines)
                 _core.define_piece_isl(line._handle, now.text(), read, None)
             rest = rest.subtract(own)
-        if not rest.is_empty():
+        if not rest.is_empty() and not self._is_temporary(name):
             nothing = self.types[name].type(0).item()
             _core.define_piece_isl(line._handle, rest.coalesce().text(), nothing, None)
 

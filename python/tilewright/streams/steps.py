@@ -157,6 +157,7 @@ class _Maker:
             name: np.dtype(as_dtype(one.handle.type).dtype) for name, one in self.streams.items()
         }
         self.rings: dict[str, int] = {}
+        self._with_outputs: set[str] = set()
         self.new: dict[str, Computation] = {}
         finite = [one for one in program.computations if one.name not in self.streams]
         endless = [one for one in program.computations if one.name in self.streams]
@@ -232,9 +233,30 @@ class _Maker:
         """Whether only this call reads it, so that elements that no piece defines need no value."""
         return self._line(name) is None and name not in self.rings and not self._is_direct(name)
 
+    def _computed_with_outputs(self) -> set[str]:
+        """The streams of which nothing is needed before an output has elements: what is computed for this call
+        alone, and read at its own time only by an output that waits in the beginning, or by what is read so."""
+        found = {name for name in self.streams if self.times.told_first(name) is not None}
+        found = {name for name in found if self._is_temporary(name) or self._is_direct(name)}
+        while True:
+            wrong = {
+                edge.producer
+                for edge in self.timing.edges
+                if edge.producer in found
+                and not (
+                    edge.reader in found
+                    and self.times.told_first(edge.reader) == self.times.told_first(edge.producer)
+                    and edge.gain == edge.step
+                    and edge.low == edge.high == 0
+                )
+            }
+            if not wrong:
+                return found
+            found -= wrong
+
     def _first(self, name: str) -> Any:
         """The first element that is computed."""
-        if self._is_direct(name):
+        if self._is_direct(name) or name in self._with_outputs:
             return self.times.first_output(name)
         return self.times.value(name, "begin")
 
@@ -397,6 +419,7 @@ class _Maker:
 
     def _declared(self, rings: dict[str, int]) -> None:
         self.rings = rings
+        self._with_outputs = self._computed_with_outputs()
         self.lines, self.new = {}, {}
         for name in self.streams:
             self.declare(name)
@@ -421,13 +444,13 @@ class _Maker:
                     place = f"{iterators[axis]} - ({self.times.text(name, 'begin')}) + {line.kept}"
                     places, array = [place, *self._places(name)], f"{name}_line"
                 elif self._is_direct(name):
-                    first = self.times.first_text(name)
+                    start = self.times.first_text(name)
                     places, array = self._places(name), f"{name}_out"
-                    places.insert(axis, f"{iterators[axis]} - ({first})")
+                    places.insert(axis, f"{iterators[axis]} - ({start})")
                 else:
-                    begin, end = self.times.value(name, "begin"), self.times.value(name, "end")
-                    own = self._subscripts(name, self._iterators(name)[axis] - begin)
-                    memory = Buffer(name, self.shape(name, end - begin))
+                    first, end = self._first(name), self.times.value(name, "end")
+                    own = self._subscripts(name, self._iterators(name)[axis] - first)
+                    memory = Buffer(name, self.shape(name, end - first))
                     kernel[new.name].store_in(memory[tuple(own)])
                     continue
                 kernel[new.name].set_access(

@@ -82,10 +82,16 @@ class Times:
         return told if name == other else factor * told + offset
 
     def first_text(self, name: str) -> str:
-        return f"{name}_first" if name in self.first else self.text(name, "begin")
+        told = self.told_first(name)
+        return self.text(name, "begin") if told is None else f"{told}_first"
 
     def first_output(self, name: str) -> Any:
         """The first element that is handed out: none comes before 0."""
-        if name in self.first:
-            return Parameter(f"{name}_first", self.constraint)
-        return self.value(name, "begin")
+        told = self.told_first(name)
+        if told is None:
+            return self.value(name, "begin")
+        return Parameter(f"{told}_first", self.constraint)
+
+    def told_first(self, name: str) -> str | None:
+        """The output whose parameter says it: itself, or one that has the same times."""
+        return next((one for one in self.first if self._told[one] == self._told[name]), None)

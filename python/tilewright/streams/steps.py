@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..base.errors import DeclarationError
+from ..base.errors import DeclarationError, ScheduleError
 from ..functions.declaration import function
 from ..functions.functions import Function
 from ..language.expressions import as_dtype, select
@@ -432,11 +432,39 @@ class _Maker:
         )
 
     def _store(self, kernel: Function) -> None:
-        """Says where new elements lie: in lines, in the arrays of outputs, or in memory of their own, which
-        begins with the first of them."""
+        """Says where new elements lie: in lines, in the arrays of outputs; what only this call reads, in memory of
+        each iteration of its loop over time if its readers stand in that loop, else in memory of its own."""
+        try:
+            self._store_new(kernel, self._read_beside(kernel.schedule))
+        except ScheduleError:  # something else reads them, or in another iteration
+            self._store_new(kernel, set())
+
+    def _read_beside(self, schedule: Schedule) -> set[str]:
+        """What is read in the loop over time that it stands in, by all its readers."""
+        times = {name: one.handle.iterators[one.axis] for name, one in self.streams.items()}
+        beside = {name: {name} for name in times}
+        for name, command, arguments in schedule.commands:
+            if command not in ("after", "before") or len(arguments) != 2:
+                continue
+            other, loop = arguments
+            if name in times and times.get(other) == loop:
+                together = beside[name] | beside[other]
+                beside.update(dict.fromkeys(together, together))
+        return {
+            name
+            for name in times
+            if self._is_temporary(name)
+            and all(e.reader in beside[name] for e in self.timing.edges if e.producer == name)
+        }
+
+    def _store_new(self, kernel: Function, private: set[str]) -> None:
         with kernel.transaction():
             for name, new in self.new.items():
                 if name in self.rings:
+                    continue
+                if name in private:
+                    stream = self.streams[name]
+                    kernel[new.name].private(stream.handle.iterators[stream.axis])
                     continue
                 line = self._line(name)
                 iterators, axis = self.streams[name].handle.iterators, self.streams[name].axis

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -112,3 +113,33 @@ def test_sums_of_the_first_elements_go_straight_to_the_output() -> None:
     s = tw.kernels.dsp.fir().stream(h=np.ones(4, np.float32))
     assert "y_sum" not in s.kernel.loops and "y_out[" in s.kernel.loops
     np.testing.assert_array_equal(s.push(np.ones(6, np.float32)), [1, 2, 3, 4, 4, 4])
+
+
+def test_what_one_output_reads_is_made_beside_it() -> None:
+    """The stages of a transform run in the loop over its frames, each frame in memory of its own."""
+    s = tw.kernels.dsp.stft(16, 4, tw.float64).stream(window=np.ones(16))
+    loops = str(s.kernel.loops)
+    assert len(re.findall(r"^for m in ", loops, re.MULTILINE)) == 1
+    assert "  re8 = empty((1, " in loops
+    assert not re.search(r"^\w+ = empty", loops, re.MULTILINE)
+    assert [name for name in s.kernel.parameters if name.endswith("_begin")] == ["x_begin"]
+    x = np.random.default_rng(0).random(200)
+    parts = [s.push(part) for part in np.split(x, [3, 16, 17, 90])]
+    frames = np.lib.stride_tricks.sliding_window_view(x, 16)[::4]
+    np.testing.assert_allclose(
+        np.concatenate(parts)[: len(frames)], np.fft.rfft(frames), atol=1e-12
+    )
+
+
+def test_what_others_read_too_has_memory_of_its_own() -> None:
+    x = tw.stream("x", tw.float64)
+    m = tw.iter("m")
+    half = tw.computation("half", {m: tw.forever}, x[2 * m] + x[2 * m + 1])
+    near = tw.computation("near", {m: tw.forever}, half[m] * half[m])
+    far = tw.computation("far", {m: tw.forever}, half[m] + half[m + 3])
+    s = tw.stream_function("both", outputs=[near, far]).stream()
+    x_all = np.arange(40.0)
+    sums = x_all[::2] + x_all[1::2]
+    parts = [s.push(part) for part in np.split(x_all, [1, 5, 6, 20])]
+    np.testing.assert_array_equal(np.concatenate([p[0] for p in parts]), sums * sums)
+    np.testing.assert_array_equal(np.concatenate([p[1] for p in parts]), sums[:-3] + sums[3:])

@@ -2,6 +2,7 @@
 
 #include "loops/joined_loops.h"
 #include "loops/verify.h"
+#include "passes/carry_elements.h"
 #include "passes/choose_by_lanes.h"
 #include "passes/contract_arrays.h"
 #include "passes/count_joined_loops.h"
@@ -160,6 +161,7 @@ constexpr auto table = std::to_array<Pass>({
     {"leave_loops", over_kernel<leave_loops>, compiled_or_source},
     {"scalars_to_locals", over_kernel<scalars_to_locals>, unwatched_cpu_or_source},
     {"cut_idle_iterations", over_body<cut_idle_iterations>, unwatched_cpu_or_source},
+    {"carry_elements", over_body<carry_elements>, on_cpu_unwatched},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"settle_tests", over_body<settle_tests>, on_cpu},
     {"search_blocks", over_body<search_blocks>, on_cpu_unwatched},

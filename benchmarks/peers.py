@@ -56,6 +56,8 @@ PYPI = [
     "networkx<3.5",  # DaCe 0.16 fails with what its dominators are in later ones
     "dace",
 ]
+#: What all of them have to live with: JAX needs it, and DaCe would take an earlier one.
+TOGETHER = ["numpy>=2"]
 DEBIAN = [
     "gcc",
     "clang-19",
@@ -69,13 +71,16 @@ DEBIAN = [
 
 def install(venv: pathlib.Path = VENV) -> None:
     """Makes the virtual environment of the peers and installs them, one by one: a package that
-    cannot be had is said to be missing and the others are there all the same."""
+    cannot be had is said to be missing and the others are there all the same. None of them may bring a
+    version of another one that breaks a third (`TOGETHER`)."""
     python = venv / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    together = venv / "together.txt"
+    together.write_text("\n".join(TOGETHER) + "\n")
     for package in PYPI:
         done = subprocess.run(
-            [str(python), "-m", "pip", "install", "--quiet", package],
+            [str(python), "-m", "pip", "install", "--quiet", "-c", str(together), package],
             capture_output=True,
             text=True,
             check=False,
@@ -106,11 +111,13 @@ def missing_system_packages() -> list[str]:
 
 
 def module(name: str) -> Any:
-    """An optional Python package, or `Missing`."""
+    """An optional Python package, or `Missing`: it is not there, or does not go with what is."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         return Missing(f"{name} is not installed ({error}): scripts/bench --install-peers")
+    except AttributeError as error:
+        return Missing(f"{name} cannot be loaded ({error}): scripts/bench --install-peers")
 
 
 def program(name: str) -> str | Missing:

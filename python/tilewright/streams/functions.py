@@ -170,6 +170,9 @@ class StreamFunction:
         """
         opened = self._open(start, arrays)
         opened.kernel.compile()
+        steady = opened._step.steady
+        if steady is not None and steady.is_early and steady.kernel is not None:
+            steady.kernel.compile()
         return opened
 
     def _open(self, start: Any, arrays: dict[str, Any]) -> Stream:

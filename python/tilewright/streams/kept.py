@@ -20,9 +20,10 @@ from ..base.errors import TilewrightError
 from ..functions.declaration import options_of
 from ..functions.functions import Function
 from .folding import Order
+from .making import make_step
 from .programs import Program
 from .steady import Steady
-from .steps import Step, make_step
+from .steps import Step
 from .timing import Streamed
 
 __all__ = ["kept_step"]
@@ -81,8 +82,8 @@ def _key(program: Program, sizes: Mapping[str, int], order: Order | None) -> str
     return notes.identity("step of a stream", settings, *map(repr, parts))
 
 
-def _found(key: str, program: Program) -> tuple[Step, tuple[int, int] | None] | None:
-    """What is kept: the step, but for the kernel of long pushes, of which it says (start, least)."""
+def _found(key: str, program: Program) -> tuple[Step, tuple[int, int, bool] | None] | None:
+    """What is kept: the step, but for the kernel of long pushes, of which it says (start, least, is_early)."""
     found = _load(key)
     try:
         step, axes, steady = found
@@ -95,7 +96,8 @@ def _found(key: str, program: Program) -> tuple[Step, tuple[int, int] | None] | 
 
 def _keep(key: str, step: Step) -> None:
     axes = {name: one.axis for name, one in step.streams.items()}
-    steady = None if step.steady is None else (step.steady.start, step.steady.least)
+    own = step.steady
+    steady = None if own is None else (own.start, own.least, own.is_early)
     _store(key, (replace(step, streams={}, steady=None), axes, steady))
 
 
@@ -114,22 +116,23 @@ def kept_step(program: Program, sizes: Mapping[str, int], order: Order | None = 
         _keep(key, step)
         if step.steady is None:
             return step
-        own, start, least = step.steady, step.steady.start, step.steady.least
+        own = step.steady
+        times = own.start, own.least, own.is_early
     else:
-        step, times = found
-        if times is None:
+        step, known = found
+        if known is None:
             return step
-        own, (start, least) = None, times
+        own, times = None, known
 
     def long_kernel() -> Function | None:
-        known = _load(f"{key}\nlong pushes")
-        if isinstance(known, tuple):
-            kernel: Function | None = known[0]
+        kept = _load(f"{key}\nlong pushes")
+        if isinstance(kept, tuple):
+            kernel: Function | None = kept[0]
             return kernel
         made = make_step(program, sizes, order).steady if own is None else own
         kernel = None if made is None else made.kernel
         _store(f"{key}\nlong pushes", (kernel,))
         return kernel
 
-    step.steady = Steady(long_kernel, step.repeats, start, least)
+    step.steady = Steady(long_kernel, step.repeats, *times)
     return step

@@ -3,7 +3,7 @@
 From some time on a program does the same after every so many elements (`repeating`). A push from then on may as
 well begin at one time that is known when the kernel is made: its loops have no tests for first elements, and tiles
 begin where the push begins. A stream goes up to such a time with the kernel of all pushes, and then on with this
-one. It is made when the first push comes that is long enough for it.
+one. It is made when a stream is opened if most pushes are long enough for it, else when the first one comes that is.
 """
 
 from __future__ import annotations
@@ -39,12 +39,18 @@ class Steady:
     Args:
         make: gives the kernel; None if there is none that is better than that of all pushes.
         least: pushes of fewer ticks are not worth it.
+        is_early: whether it is made when a stream is opened.
     """
 
     def __init__(
-        self, make: Callable[[], Function | None], repeats: Repeating, start: int, least: int
+        self,
+        make: Callable[[], Function | None],
+        repeats: Repeating,
+        start: int,
+        least: int,
+        is_early: bool,
     ) -> None:
-        self.start, self.least = start, least
+        self.start, self.least, self.is_early = start, least, is_early
         self._make = make
         self._onset, self._ticks = repeats.onset, repeats.ticks
         self._lock = threading.Lock()

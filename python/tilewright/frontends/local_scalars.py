@@ -87,6 +87,11 @@ class _Value:
     #: Whether loops that it is not in are around some read of it.
     is_deeper: bool = False
 
+    @property
+    def is_copy(self) -> bool:
+        """Whether it only reads an element, which others may as well read, in whichever iteration they are."""
+        return self.plain is not None and self.plain.kind == "access"
+
 
 class _Values:
     """The values of a function, and where each of them ends up."""
@@ -125,6 +130,8 @@ class _Values:
                     continue
                 read.readers.add(reader)
                 element = _element_of(node, computation)
+                if element is None and read.is_copy and producer.name != reader:
+                    element = tuple(map(str, node.operands))
                 is_deeper = len(producer.iterators) < len(computation.iterators)
                 # What a sum begins with, in the sum's own place, stays there.
                 begins = is_deeper and self._own.get(reader) == self._own.get(producer.name)
@@ -149,7 +156,7 @@ class _Values:
                     read = self._values.get(node.producer.name)
                     if read is None:
                         open_views.append(node.producer)
-                    else:
+                    elif not read.is_copy:
                         read.is_local = False
 
     def candidates(self) -> list[str]:

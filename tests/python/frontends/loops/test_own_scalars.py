@@ -108,3 +108,54 @@ def test_a_loop_with_a_break_ends_though_its_first_iteration_begins_a_count():
     assert "while (next < most && !left_while" in str(
         tw.jit(mandelbrot).inspect(*CASES["mandelbrot"][1]()).c
     )
+
+
+def runs_of_rows(img):
+    runs = 0
+    for i in range(img.shape[0]):
+        before = False
+        for j in range(img.shape[1]):
+            if img[i, j] and (not before):
+                runs += 1
+            before = img[i, j]
+    return runs
+
+
+def differences(x, y):
+    last, one = 0.0, 1.0
+    for i in range(x.shape[0]):
+        y[i] = x[i] - last - one
+        one = last
+        last = x[i]
+
+
+def differences_in_place(x):
+    last = 0.0
+    for i in range(x.shape[0]):
+        here = x[i]
+        x[i] = here - last
+        last = here
+
+
+def test_copies_of_the_iteration_before_need_no_memory() -> None:
+    img = np.random.default_rng(0).random((20, 31)) > 0.4
+    counted = tw.jit(runs_of_rows)
+    assert counted(img) == runs_of_rows(img)
+    assert "before" not in str(counted.loops)
+
+    x = np.random.default_rng(1).random(50)
+    mine, right = np.zeros(50), np.zeros(50)
+    filtered = tw.jit(differences)
+    filtered(x, mine)
+    differences(x, right)
+    np.testing.assert_array_equal(mine, right)
+    assert "last" not in str(filtered.loops)
+
+
+def test_copies_of_what_is_overwritten_stay() -> None:
+    mine = np.random.default_rng(2).random(50)
+    right = mine.copy()
+    changed = tw.jit(differences_in_place)
+    changed(mine)
+    differences_in_place(right)
+    np.testing.assert_array_equal(mine, right)

@@ -8,6 +8,7 @@ code that it calls: whoever may write the one may write the other. No other clas
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import pickle
 from collections.abc import Mapping
@@ -27,6 +28,9 @@ from .steps import Step
 from .timing import Streamed
 
 __all__ = ["kept_step"]
+
+_UNPICKLED = (TilewrightError, TypeError, ValueError, pickle.PicklingError)
+"""What pickling raises of a program that has values of this process, such as callbacks."""
 
 _CLASSES = {
     ("fractions", "Fraction"),
@@ -64,22 +68,26 @@ def _load(key: str) -> Any:
 def _store(key: str, content: Any) -> None:
     try:
         packed = pickle.dumps(content)
-    except (TilewrightError, TypeError, ValueError, pickle.PicklingError):
-        return  # it has values of this process, such as functions of other libraries
+    except _UNPICKLED:
+        return
     notes.store(key, base64.b64encode(packed).decode())
 
 
 def _key(program: Program, sizes: Mapping[str, int], order: Order | None) -> str:
-    """Under which a step is kept; nothing if the program has values of this process."""
-    try:
-        packed = _core.pack([output._handle for output in program.outputs], [])
-    except (TilewrightError, TypeError, ValueError):
-        return ""
+    """Under which a step is kept; nothing if the program has values of this process, such as callbacks."""
     given = "" if order is None else f"{order.times} {order.tiles} {order.wavefront}"
     inputs = [handle.name for handle in program.inputs]
-    parts = (program.name, inputs, program.synchronise, sorted(sizes.items()), given, packed)
+    content = io.BytesIO()
+    pickler = pickle.Pickler(content)
+    pickler.fast = True  # by values alone: not by which of them are one object
+    try:
+        packed = _core.pack([output._handle for output in program.outputs], [])
+        pickler.dump((inputs, program.synchronise, sorted(sizes.items()), given, packed))
+    except _UNPICKLED:
+        return ""
+    digest = hashlib.sha256(content.getvalue()).hexdigest()
     settings = _core.environment_text(options_of())
-    return notes.identity("step of a stream", settings, *map(repr, parts))
+    return notes.identity("step of a stream", program.name, settings, digest)
 
 
 def _found(key: str, program: Program) -> tuple[Step, tuple[int, int, bool] | None] | None:

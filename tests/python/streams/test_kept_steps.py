@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import traceback
 from pathlib import Path
@@ -79,6 +80,23 @@ def test_another_program_and_other_settings_have_steps_of_their_own() -> None:
         made.add(kept._key(smooth()._program, {}, None))
     assert len(made) == 3
     assert kept._key(smooth()._program, {}, None) in made
+
+
+def rooted(function: object) -> tw.StreamFunction:
+    (n,) = tw.iters("n")
+    x = tw.stream("x", tw.float64)
+    g = tw.extern("g", function, [tw.float64], tw.float64)
+    return tw.stream_function("rooted", outputs=[tw.computation("y", {n: tw.forever}, g(x[n]))])
+
+
+def test_functions_of_c_are_known_by_their_library() -> None:
+    libm = ctypes.CDLL("libm.so.6")
+    keys = [kept._key(rooted(f)._program, {}, None) for f in (libm.sin, libm.cos, libm.sin)]
+    assert keys[0] == keys[2] != keys[1]
+    of_python = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(abs)
+    assert kept._key(rooted(of_python)._program, {}, None) == ""
+    s = rooted(of_python).stream()
+    np.testing.assert_array_equal(s.push(np.array([-1.0, 2.0])), [1.0, 2.0])
 
 
 @pytest.mark.parametrize("content", ["", "no base64!", "gASVDQAAAAAAAACMCWJ1aWx0aW5zlC4=", 7])

@@ -64,6 +64,8 @@ private:
     visit_statements(body, [&](const LoopStatement &inner) {
       if (const auto *declaration = as<DeclareLocal>(inner)) {
         own_locals_.insert(declaration->id);
+      } else if (const auto *assignment = as<AssignLocal>(inner)) {
+        assigned_.insert(assignment->id);
       }
     });
     std::set<std::int64_t> varying{loop};
@@ -189,6 +191,11 @@ private:
   StmtPtr in_lanes(const DeclareLocal &node) {
     const ValuePtr converted = value(node.value);
     const bool vector = vector_locals_.contains(node.id);
+    const auto *lanes = as<Ramp>(converted);
+    if (vector && lanes != nullptr && is_index(lanes->base()) && !assigned_.contains(node.id)) {
+      vectors_[node.id] = converted; // a subscript with a quotient, say, which was none in the end
+      return block({});
+    }
     lanes_of_local_[node.id] = vector ? lanes_ : 1;
     return declare_local(node.id, node.name, vector ? widened(converted) : converted);
   }
@@ -457,6 +464,10 @@ private:
       return found->second;
     }
     if (const auto *own = as<Local>(node)) {
+      if (const auto ramp = vectors_.find(own->id); ramp != vectors_.end()) {
+        failed_ = failed_ || ramp->second->type.lanes != lanes_;
+        return ramp->second;
+      }
       if (!vector_locals_.contains(own->id)) {
         return node;
       }
@@ -559,6 +570,7 @@ private:
   std::vector<Condition> conditions_;
   std::map<std::int64_t, ValuePtr> vectors_; ///< variables that differ between lanes
   std::set<std::int64_t> own_locals_;
+  std::set<std::int64_t> assigned_; ///< locals, again after their declarations
   std::set<std::int64_t> vector_locals_;
   std::map<std::int64_t, int> lanes_of_local_;
   std::unordered_map<ValuePtr, ValuePtr> done_;

@@ -306,7 +306,8 @@ class _Maker:
         return Steady(make, repeats, start, least, is_early)
 
     def _adds_up_in_vectors(self, schedule: Schedule) -> bool:
-        """Whether sums have lanes along the time."""
+        """Whether sums have lanes along the time in the kernel of long pushes."""
+        schedule = with_window_tiles(schedule, self.streams, self.timing)
         times = {
             one.handle.name: one.handle.iterators[one.axis]
             for one in self.streams.values()

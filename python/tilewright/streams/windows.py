@@ -23,6 +23,9 @@ Command = tuple[str, str, tuple[Any, ...]]
 _ROWS, _LANES, _TERMS, _BLOCK = 8, 16, 256, 256
 """A tile: times that are written out, elements side by side, terms of a block, times of a block."""
 
+_MOST_PHASES, _MOST_APART = 8, 4
+"""Phases that are written out, and distances of elements that vectors gather well."""
+
 _WIDE = 64
 """Elements side by side in a tile of one time: eight vectors of doubles."""
 
@@ -78,7 +81,8 @@ def with_window_tiles(
 ) -> Schedule:
     """The schedule with tiles that stay in registers for reductions of which a block of terms would run for
     one vector of elements after the other: of several times where windows move on by one element and vectors
-    go along another dimension, else of several vectors."""
+    go along another dimension, else of several vectors. What reads at several phases, as a resampler does, has
+    vectors of the elements of each phase."""
     times = {one.handle.iterators[one.axis] for one in streams.values()}
     steps: dict[str, set[tuple[int, int]]] = {}
     for edge in timing.edges:
@@ -86,6 +90,11 @@ def with_window_tiles(
     commands: list[Command] = list(schedule.commands)
     for name in schedule.computations:
         own = [one for one in commands if one[0] == name]
+        if [one[1] for one in own] == ["parallelize"] and name in streams:
+            in_phases = _of_phases(streams[name], steps.get(name, set()), own[0][2])
+            place = commands.index(own[0])
+            commands[place : place + 1] = [(name, *one) for one in in_phases] or own
+            continue
         if [one[1] for one in own] != _IN_BLOCKS:
             continue
         moved = [steps[one] for one in steps if name == one or name.startswith(f"{one}_")]
@@ -119,6 +128,31 @@ def _of_times(time: str, column: str, term: str) -> list[tuple[str, list[Any]]]:
         ("unroll", [time + "11", _ROWS]),
         ("vectorize", [column + "1", _LANES]),
         ("parallelize", [time + "0", column + "0"]),
+    ]
+
+
+def _of_phases(
+    stream: Streamed, steps: set[tuple[int, int]], parallel: Sequence[Any]
+) -> list[tuple[str, tuple[Any, ...]]]:
+    """Of y[m], a sum over r of elements at (2 * m) // 3 - r: vectors of every third m, whose elements lie as
+    many apart as the time moves on in a period. Nothing for others."""
+    nodes = [node for _, value in stream.handle.pieces for node in value.nodes()]
+    own = stream.handle.iterators
+    terms = {node.name for node in nodes if node.kind == "iterator"}.difference(own)
+    reduces = any(node.kind == "reduce" for node in nodes)
+    moves = {(gain, step) for gain, step in steps if step > 1}
+    if not reduces or len(terms) != 1 or len(own) != 1 or len(moves) != 1 or [*parallel] != own:
+        return []
+    (time,), (term,), ((gain, period),) = own, terms, moves
+    if period > _MOST_PHASES or gain > _MOST_APART:
+        return []
+    return [
+        ("split", (time, period)),
+        ("split", (f"{time}0", _LANES)),
+        ("reorder", (f"{time}00", f"{time}1", term, f"{time}01")),
+        ("unroll", (f"{time}1", period)),
+        ("vectorize", (f"{time}01", _LANES)),
+        ("parallelize", (f"{time}00",)),
     ]
 
 

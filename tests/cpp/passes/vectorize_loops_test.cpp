@@ -96,6 +96,24 @@ TEST(Vectorize, ConditionsOverLanesThatReadStaySerial) {
   EXPECT_NE(line.printed().find("for v in range(0, 4):"), std::string::npos) << line.printed();
 }
 
+TEST(Vectorize, LocalsThatAreStridesAreNoVectors) {
+  Line line;
+  const auto v = variable(2, "v");
+  const auto at = local(3, "at", {Int64, 1});
+  const auto vectorized = [&](const std::vector<StmtPtr> &statements) {
+    line.kernel.body = vectorize_loops(
+        for_loop(2, "v", integer(0), integer(4), LoopKind::Vector, 4, block(statements)), {});
+    return line.printed();
+  };
+  const StmtPtr twice = declare_local(3, "at", mul(integer(2), v));
+  const StmtPtr copied = Line::y(v, Line::x(at));
+  EXPECT_EQ(vectorized({twice, copied}), "Y[0 : 4] = X[0 : 8 : 2]\n");
+  // One that has another value later on stays.
+  const StmtPtr later = assign_local(3, "at", add(at, integer(1)));
+  EXPECT_NE(vectorized({twice, later, copied}).find("at = 2 * lanes(4)"), std::string::npos)
+      << line.printed();
+}
+
 TEST(Vectorize, SerialLoopsInsideAreKept) {
   Line line;
   const auto v = variable(2, "v");

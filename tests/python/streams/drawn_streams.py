@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
-from tilewright.streams import folding, steps, time_tiles
+from tilewright.streams import folding, making, time_tiles
 
 n, i, s = tw.iters("n i s")
 LONGEST = 60
@@ -258,16 +258,21 @@ def check(seed: int, in_place: bool = False) -> str:
     rng = random.Random(seed)
     case = drawn_in_place(rng) if in_place else drawn(rng)
     before = folding._LEAST, time_tiles._size, time_tiles._LOWEST
-    work = steps._HEAVY, steps._LONG, folding._LONG
+    names = ("_HEAVY", "_LONG", "_HEAVY_VECTORS", "_LONG_VECTORS")
+    work, long = [getattr(making, name) for name in names], folding._LONG
     tile = rng.randint(1, 6), rng.randint(1, 5)
     folding._LEAST = 1 if case.in_place else 2**30
     time_tiles._size, time_tiles._LOWEST = lambda grid, skew=1: tile, 1
-    steps._HEAVY, steps._LONG, folding._LONG = 1, 24, rng.choice([0, 8])
+    making._HEAVY = making._HEAVY_VECTORS = 1
+    making._LONG = making._LONG_VECTORS = 24
+    folding._LONG = rng.choice([0, 8])
     try:
         return _checked(case, rng, seed, not in_place)
     finally:
         folding._LEAST, time_tiles._size, time_tiles._LOWEST = before
-        steps._HEAVY, steps._LONG, folding._LONG = work
+        folding._LONG = long
+        for name, value in zip(names, work, strict=True):
+            setattr(making, name, value)
 
 
 def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) -> str:

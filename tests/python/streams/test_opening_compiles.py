@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -45,3 +46,22 @@ def test_both_kernels_of_a_filter_are_compiled_before_the_first_push(
         parts = [t.push(part) for part in np.split(x, cuts)]
         np.testing.assert_array_equal(np.concatenate(parts), whole)
     np.testing.assert_allclose(whole, np.convolve(x, h[0])[: len(x)], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("up", "down"), [(3, 2), (2, 1), (4, 3), (2, 3), (160, 147)])
+def test_resamplers_have_vectors_of_each_phase(up: int, down: int) -> None:
+    h, x = np.random.default_rng(0).random(30 * up), np.random.default_rng(1).random(3000)
+    s = tw.kernels.dsp.resampler(up, down, dtype=tw.float64).stream(h=h)
+    if up < 8:
+        assert s.long_kernel is not None
+        assert re.search(r"for m01 in .*# vector\(16\)", str(s.long_kernel.loops))
+        assert "gather" not in str(s.long_kernel.llvm)
+    whole = s.clone().push(x)
+    for cuts in ([64 * k for k in range(1, 40)], [1, 2, 100, 101, 1000], [511]):
+        t = s.clone()
+        parts = [t.push(part) for part in np.split(x, cuts)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+    zeros = np.zeros(len(x) * up)
+    zeros[::up] = x
+    expected = np.convolve(zeros, h)[: len(zeros) : down]
+    np.testing.assert_allclose(whole, expected[: len(whole)], rtol=1e-11)

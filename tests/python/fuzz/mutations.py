@@ -518,11 +518,13 @@ class Scratch:
         environment = {**os.environ, "PYTHONPATH": str(self.sources / "python")}
         tests = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         tests += ["-o", f"pythonpath={self.sources / 'python'}"]
-        files = (
-            "fuzz partial chains ordered_folds blocks several_times until_programs joins".split()
-        )
+        files = "fuzz mended partial chains ordered_folds blocks several_times until_programs joins".split()
         given = [f"test_{name}.py" for name in files]
-        tests += [*(str(ROOT / "tests/python/fuzz" / name) for name in given), "-k", "library"]
+        tests += [
+            *(str(ROOT / "tests/python/fuzz" / name) for name in given),
+            "-k",
+            "library or mended",
+        ]
         ended = subprocess.run(tests, capture_output=True, text=True, env=environment, cwd=ROOT)
         if ended.returncode != 0:
             failed = re.findall(r"^FAILED \S+::(\S+)", ended.stdout, re.MULTILINE)

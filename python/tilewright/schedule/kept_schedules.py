@@ -7,12 +7,11 @@ that only its owner may write. One that is damaged, foreign or of another versio
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import _core
+from ..base import notes
 from .schedules import Schedule
 
 __all__ = ["Found", "TunedBefore", "load_found", "load_tuned", "store_found", "store_tuned"]
@@ -50,21 +49,9 @@ class TunedBefore:
     measured: dict[str, float | None] = field(default_factory=dict)
 
 
-def _load(kind: str, key: str) -> Any:
-    text = _core.cache_load_note(f"{kind}\n{key}")
-    try:
-        return None if text is None else json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _store(kind: str, key: str, content: Any) -> None:
-    _core.cache_store_note(f"{kind}\n{key}", json.dumps(content, separators=(",", ":")))
-
-
 def load_found(key: str) -> Found | None:
     """What was found under this key (`_core.automatic_key`), in whichever process."""
-    content = _load(_FOUND, key)
+    content = notes.load(f"{_FOUND}\n{key}")
     try:
         comments = [(about, text) for about, text in content["decisions"]]
         return Found(Schedule(content["commands"], comments), tuple(comments))
@@ -75,12 +62,12 @@ def load_found(key: str) -> Found | None:
 def store_found(key: str, found: Found) -> None:
     """Keeps it, where that is possible."""
     content = {"commands": found.schedule.commands, "decisions": found.decisions}
-    _store(_FOUND, key, content)
+    notes.store(f"{_FOUND}\n{key}", content)
 
 
 def load_tuned(key: str) -> dict[str, TunedBefore]:
     """What tuning knows of a function on a machine, by class of sizes."""
-    content = _load(_TUNED, key)
+    content = notes.load(f"{_TUNED}\n{key}")
     known: dict[str, TunedBefore] = {}
     for sizes, entry in content.items() if isinstance(content, dict) else ():
         try:
@@ -103,7 +90,7 @@ def store_tuned(key: str, sizes: str, tuned: TunedBefore) -> None:
     known = load_tuned(key)
     tuned.order = 1 + max((each.order for each in known.values()), default=0)
     known[sizes] = tuned
-    _store(_TUNED, key, {name: _plain(each) for name, each in known.items()})
+    notes.store(f"{_TUNED}\n{key}", {name: _plain(each) for name, each in known.items()})
 
 
 def _plain(tuned: TunedBefore) -> dict[str, Any]:

@@ -8,7 +8,6 @@ code that it calls: whoever may write the one may write the other. No other clas
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 import pickle
 from collections.abc import Mapping
@@ -85,9 +84,8 @@ def _key(program: Program, sizes: Mapping[str, int], order: Order | None) -> str
         pickler.dump((inputs, program.synchronise, sorted(sizes.items()), given, packed))
     except _UNPICKLED:
         return ""
-    digest = hashlib.sha256(content.getvalue()).hexdigest()
     settings = _core.environment_text(options_of())
-    return notes.identity("step of a stream", program.name, settings, digest)
+    return notes.identity("step of a stream", program.name, settings, content.getvalue().hex())
 
 
 def _found(key: str, program: Program) -> tuple[Step, tuple[int, int, bool] | None] | None:

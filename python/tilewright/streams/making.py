@@ -37,7 +37,7 @@ from .steps import Line, Step
 from .time_parameters import Times
 from .time_tiles import Grid, found_tiles, least_ticks, scheduled_in_tiles
 from .timing import Streamed, streamed, timing_of
-from .windows import adds_up_in_order, terms_at_once, with_window_tiles
+from .windows import adds_up_in_order, reduces, terms_at_once, with_window_tiles
 
 __all__ = ["make_step"]
 
@@ -311,7 +311,7 @@ class _Maker:
         times = {
             one.handle.name: one.handle.iterators[one.axis]
             for one in self.streams.values()
-            if any(node.kind == "reduce" for _, v in one.handle.pieces for node in v.nodes())
+            if reduces(one.handle)
         }
         return any(
             command == "vectorize" and name in times and str(given[0]).rstrip("01") == times[name]
@@ -475,13 +475,7 @@ class _Maker:
     def _plain_schedule(self, rows: dict[str, int]) -> Schedule | None:
         """What is known of the schedule of one stream in place that adds up nothing, and of its readers."""
         ring, *more = rows
-        reduces = any(
-            node.kind == "reduce"
-            for handle in self.program.computations
-            for _, value in handle.pieces
-            for node in value.nodes()
-        )
-        if more or reduces:
+        if more or any(map(reduces, self.program.computations)):
             return None
         members = {*members_of(self.timing, rows), *self.inputs}
         stream = self.streams[ring]

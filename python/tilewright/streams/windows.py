@@ -16,7 +16,7 @@ from .. import _core
 from ..schedule.schedules import Schedule
 from .timing import Streamed, Timing
 
-__all__ = ["adds_up_in_order", "terms_at_once", "with_window_tiles"]
+__all__ = ["adds_up_in_order", "reduces", "terms_at_once", "with_window_tiles"]
 
 Command = tuple[str, str, tuple[Any, ...]]
 
@@ -36,6 +36,11 @@ _IN_BLOCKS = ["split", "split", "split", "reorder", "unroll", "vectorize", "para
 def _is_part(loop: str, known: Iterable[str]) -> bool:
     """Whether a loop is one of these iterators, or a part that `split` made of one."""
     return any(re.fullmatch(re.escape(one) + "[01]*", loop) for one in known)
+
+
+def reduces(handle: _core.Computation) -> bool:
+    """Whether an element is made of several terms."""
+    return any(node.kind == "reduce" for _, value in handle.pieces for node in value.nodes())
 
 
 def adds_up_in_order(schedule: Schedule, streams: Mapping[str, Streamed]) -> bool:
@@ -139,9 +144,14 @@ def _of_phases(
     nodes = [node for _, value in stream.handle.pieces for node in value.nodes()]
     own = stream.handle.iterators
     terms = {node.name for node in nodes if node.kind == "iterator"}.difference(own)
-    reduces = any(node.kind == "reduce" for node in nodes)
     moves = {(gain, step) for gain, step in steps if step > 1}
-    if not reduces or len(terms) != 1 or len(own) != 1 or len(moves) != 1 or [*parallel] != own:
+    if (
+        not reduces(stream.handle)
+        or len(terms) != 1
+        or len(own) != 1
+        or len(moves) != 1
+        or [*parallel] != own
+    ):
         return []
     (time,), (term,), ((gain, period),) = own, terms, moves
     if period > _MOST_PHASES or gain > _MOST_APART:

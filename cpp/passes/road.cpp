@@ -2,12 +2,15 @@
 
 #include "loops/joined_loops.h"
 #include "loops/verify.h"
+#include "passes/add_chosen_terms.h"
 #include "passes/carry_elements.h"
 #include "passes/choose_by_lanes.h"
 #include "passes/contract_arrays.h"
 #include "passes/count_joined_loops.h"
 #include "passes/count_turns.h"
 #include "passes/cut_idle_iterations.h"
+#include "passes/find_first.h"
+#include "passes/find_last.h"
 #include "passes/fuse_block_ends.h"
 #include "passes/gpu/map_launches.h"
 #include "passes/gpu/spread_elements.h"
@@ -16,6 +19,7 @@
 #include "passes/gpu/vector_accesses.h"
 #include "passes/gpu/wide_copies.h"
 #include "passes/hold_lanes.h"
+#include "passes/keep_extremes.h"
 #include "passes/leave_loops.h"
 #include "passes/lift_guards.h"
 #include "passes/loop_ranges.h"
@@ -164,7 +168,11 @@ constexpr auto table = std::to_array<Pass>({
     {"carry_elements", over_body<carry_elements>, on_cpu_unwatched},
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"settle_tests", over_body<settle_tests>, on_cpu},
+    {"add_chosen_terms", over_body<add_chosen_terms>, on_cpu_unwatched},
     {"search_blocks", over_body<search_blocks>, on_cpu_unwatched},
+    {"keep_extremes", over_body<keep_extremes>, on_cpu_unwatched},
+    {"find_last", over_body<find_last>, on_cpu_unwatched},
+    {"find_first", over_kernel<find_first>, on_cpu_unwatched},
     {"simplify_indices", simplify, compiled},
     {"align_vectors", over_kernel<align_vectors>, on_gpu},
     {"widen_copies", over_kernel<widen_copies>, on_gpu},

@@ -1,18 +1,18 @@
 #include "passes/search_blocks.h"
 
-#include "loops/linear.h"
 #include "loops/traverse.h"
+#include "passes/loop_outcomes.h"
+#include "passes/terms_in_lanes.h"
 
-#include <algorithm>
-#include <map>
 #include <optional>
+#include <vector>
 
 namespace tilewright {
 
 namespace {
 
-/// Of one vector of terms: two registers of 32 bytes, or one of 64.
-constexpr int vector_bytes = 64;
+/// Locals that go with a best value.
+constexpr size_t most_others = 4;
 /// Vectors whose lanes have best values of their own, so that none waits for the one before.
 constexpr std::int64_t side_by_side = 2;
 /// In a block: enough of them to pay for a look at all lanes, few enough to be searched again.
@@ -25,26 +25,9 @@ struct Extremum {
   Op better = Op::None;   ///< Gt or Lt: the relation of a new best value to the old one
   bool finds_nan = false; ///< the first not-a-number is better than all others
   ValuePtr term;
-  ValuePtr position;
   std::shared_ptr<const Local> best;
-  std::shared_ptr<const Local> at;
+  std::vector<LoopOutcome> others; ///< what goes with the best value, such as its position
 };
-
-bool depends_on(const ValuePtr &value, std::int64_t variable) {
-  bool found = false;
-  visit_value(value, [&](const Value &node) {
-    const auto *own = as<Variable>(node);
-    found = found || (own != nullptr && own->id == variable);
-  });
-  return found;
-}
-
-ValuePtr with_variable(const ValuePtr &value, std::int64_t variable, const ValuePtr &by) {
-  return ValueRewriter([&](const ValuePtr &node) -> ValuePtr {
-    const auto *own = as<Variable>(node);
-    return own != nullptr && own->id == variable ? by : nullptr;
-  })(value);
-}
 
 /// Without alternatives that are False, choices of truth values as what they say.
 ValuePtr settled(const ValuePtr &condition) {
@@ -76,110 +59,42 @@ ValuePtr settled(const ValuePtr &condition) {
   return condition;
 }
 
-/// What the two locals of a loop become in one iteration, over what they are before.
-class Iteration {
+/// Finds what a loop keeps in what its locals become.
+class Finder {
 public:
-  /// False for a body that does anything else.
-  bool run(const StmtPtr &body) {
-    if (const auto *sequence = as<Block>(body)) {
-      return std::all_of(sequence->children.begin(), sequence->children.end(),
-                         [&](const StmtPtr &child) { return run(child); });
-    }
-    if (const auto *assigned = as<AssignLocal>(body)) {
-      assign(*assigned, now(assigned->value));
-      return assigned_.size() <= 2;
-    }
-    if (const auto *test = as<If>(body)) {
-      return assign_if(*test);
-    }
-    const auto *declared = as<DeclareLocal>(body);
-    if (declared == nullptr) {
-      return false;
-    }
-    values_[declared->id] = now(declared->value);
-    return true;
-  }
+  explicit Finder(const std::vector<LoopOutcome> &all) : all_(all) {}
 
-  /// The extremum that the loop over this variable keeps, if it does.
-  std::optional<Extremum> extremum(std::int64_t variable) const {
-    if (assigned_.size() != 2) {
-      return std::nullopt;
+  std::optional<Extremum> find() const {
+    for (const LoopOutcome &best : all_) {
+      if (auto found = all_.size() > 1 ? kept_by(best) : std::nullopt) {
+        return found;
+      }
     }
-    auto found = extremum(assigned_.begin()->second, assigned_.rbegin()->second, variable);
-    return found ? found
-                 : extremum(assigned_.rbegin()->second, assigned_.begin()->second, variable);
+    return std::nullopt;
   }
 
 private:
-  void assign(const AssignLocal &assigned, const ValuePtr &value) {
-    values_[assigned.id] = value;
-    assigned_[assigned.id] = local(assigned.id, assigned.name, assigned.value->type);
-  }
-
-  /// Assignments under a condition.
-  bool assign_if(const If &test) {
-    if (test.has_otherwise()) {
-      return false;
-    }
-    const ValuePtr condition = now(test.condition);
-    const StmtPtr &then = test.then();
-    const std::vector<StmtPtr> alone = {then};
-    const std::vector<StmtPtr> &all = is<Block>(then) ? then->children : alone;
-    return std::all_of(all.begin(), all.end(), [&](const StmtPtr &statement) {
-      const auto *assigned = as<AssignLocal>(statement);
-      if (assigned == nullptr) {
-        return false;
-      }
-      const ValuePtr before = now(local(assigned->id, assigned->name, assigned->value->type));
-      assign(*assigned, select_value(condition, now(assigned->value), before));
-      return assigned_.size() <= 2;
-    });
-  }
-
-  ValuePtr now(const ValuePtr &value) const {
-    return ValueRewriter([&](const ValuePtr &node) -> ValuePtr {
-      const auto *own = as<Local>(node);
-      const auto known = own == nullptr ? values_.end() : values_.find(own->id);
-      return known == values_.end() ? nullptr : known->second;
-    })(value);
-  }
-
-  std::optional<Extremum> extremum(const std::shared_ptr<const Local> &best,
-                                   const std::shared_ptr<const Local> &at,
-                                   std::int64_t variable) const {
-    const auto *value = as<Select>(values_.at(best->id));
-    const auto *position = as<Select>(values_.at(at->id));
-    if (value == nullptr || position == nullptr || !same_value(value->otherwise(), best) ||
-        !same_value(position->otherwise(), at) || !is_index(position->then()) ||
-        best->type.lanes != 1 || at->type != ValueType{Int64, 1}) {
+  /// If that is the best value, and all others go with it.
+  std::optional<Extremum> kept_by(const LoopOutcome &best) const {
+    const auto *value = as<Select>(best.value);
+    if (value == nullptr || !same_value(value->otherwise(), best.local) ||
+        best.local->type.lanes != 1 || reads_any(value->then(), all_)) {
       return std::nullopt;
     }
     const ValuePtr condition = settled(value->condition());
-    if (!same_value(condition, settled(position->condition()))) {
-      return std::nullopt;
+    Extremum found{Op::None, false, value->then(), best.local, {}};
+    for (const LoopOutcome &other : all_) {
+      if (other.local->id == best.local->id) {
+        continue;
+      }
+      const auto *goes = as<Select>(other.value);
+      if (goes == nullptr || !same_value(goes->otherwise(), other.local) ||
+          !same_value(condition, settled(goes->condition())) || reads_any(goes->then(), all_)) {
+        return std::nullopt;
+      }
+      found.others.push_back({other.local, goes->then()});
     }
-    const auto place = linear_of(position->then());
-    Extremum found{Op::None, false, value->then(), position->then(), best, at};
-    const bool counts_up =
-        place &&
-        std::any_of(place->terms.begin(), place->terms.end(), [&](const Linear::Term &term) {
-          const auto *own = as<Variable>(term.atom);
-          return own != nullptr && own->id == variable && term.coefficient == 1;
-        });
-    return counts_up && compares(condition, found) && !reads_states(found)
-               ? std::optional(std::move(found))
-               : std::nullopt;
-  }
-
-  static bool reads_states(const Extremum &of) {
-    bool found = false;
-    for (const ValuePtr &value : {of.term, of.position}) {
-      visit_value(value, [&](const Value &node) {
-        const auto *own = as<Local>(node);
-        found = found || (own != nullptr && (own->id == of.best->id || own->id == of.at->id));
-      });
-    }
-    return found;
+    return compares(condition, found) ? std::optional(std::move(found)) : std::nullopt;
   }
 
   /// Whether the condition is that the term is better, and by which relation.
@@ -199,76 +114,15 @@ private:
     return found.better != Op::None && (alternatives.size() == 1 || found.finds_nan);
   }
 
-  std::map<std::int64_t, ValuePtr> values_;
-  std::map<std::int64_t, std::shared_ptr<const Local>> assigned_;
+  const std::vector<LoopOutcome> &all_;
 };
-
-/// `value` of `lanes` iterations of a loop at once, the first of which is `at`; null where they do
-/// not lie side by side.
-class Lanes {
-public:
-  Lanes(std::int64_t variable, int lanes) : variable_(variable), lanes_(lanes) {}
-
-  ValuePtr operator()(const ValuePtr &value, const ValuePtr &at) const {
-    if (!depends_on(value, variable_)) {
-      return value->type.lanes == 1 ? broadcast(value, lanes_) : nullptr;
-    }
-    if (const auto *read = as<Load>(value)) {
-      return loaded(*read, at);
-    }
-    std::vector<ValuePtr> parts;
-    for (const ValuePtr &operand : value->operands) {
-      parts.push_back((*this)(operand, at));
-      if (!parts.back()) {
-        return nullptr;
-      }
-    }
-    if (const auto *unary = as<Unary>(value)) {
-      return unary_value(unary->op, parts[0]);
-    }
-    if (const auto *binary = as<Binary>(value)) {
-      return binary_value(binary->op, parts[0], parts[1]);
-    }
-    if (is<Cast>(value)) {
-      return cast_value(parts[0], value->type.scalar);
-    }
-    if (const auto *call = as<Call>(value)) {
-      return call_value(call->op, std::move(parts), value->type.scalar);
-    }
-    return is<Select>(value) ? select_value(parts[0], parts[1], parts[2]) : nullptr;
-  }
-
-private:
-  ValuePtr loaded(const Load &read, const ValuePtr &at) const {
-    std::vector<ValuePtr> subscripts = read.subscripts();
-    if (read.type.lanes != 1 || subscripts.empty() || !is_index(subscripts.back()) ||
-        std::any_of(subscripts.begin(), subscripts.end() - 1,
-                    [&](const ValuePtr &each) { return depends_on(each, variable_); })) {
-      return nullptr;
-    }
-    const auto step = linear_of(subscripts.back());
-    const auto own = step ? std::find_if(step->terms.begin(), step->terms.end(),
-                                         [&](const Linear::Term &term) {
-                                           return depends_on(term.atom, variable_);
-                                         })
-                          : std::vector<Linear::Term>::const_iterator();
-    if (!step || own == step->terms.end() || !is<Variable>(own->atom) || own->coefficient != 1) {
-      return nullptr;
-    }
-    subscripts.back() = ramp(with_variable(subscripts.back(), variable_, at), 1, lanes_);
-    return load(read.buffer, read.name, {read.type.scalar, lanes_}, std::move(subscripts));
-  }
-
-  std::int64_t variable_;
-  int lanes_;
-};
-
 /// The loops over blocks for one loop.
 class Search {
 public:
   Search(const For &loop, Extremum what, Numbers &numbers)
-      : loop_(loop), what_(std::move(what)), lanes_(vector_bytes / what_.term->type.scalar.bytes()),
-        vector_(loop.id, lanes_), numbers_(numbers) {}
+      : loop_(loop), what_(std::move(what)),
+        lanes_(term_vector_bytes / what_.term->type.scalar.bytes()), vector_(loop.id, lanes_),
+        numbers_(numbers) {}
 
   /// Null where the terms do not lie side by side.
   StmtPtr make() {
@@ -393,14 +247,18 @@ private:
     const ValuePtr lane = select_value(is_there, cast_value(ramp(integer(0), 1, lanes_), count),
                                        broadcast(cast_value(integer(lanes_ - 1), count), lanes_));
     const ValuePtr first = cast_value(reduce_lanes(Op::Min, lane), Int64);
-    return block(
-        {declare_local(vector->id, vector->name, mul(found, integer(vectors_of_block))),
-         while_loop(unary_value(Op::Not, either(is_last, reduce_lanes(Op::Or, is_there))),
-                    assign_local(vector->id, vector->name, add(vector, integer(1)))),
-         declare_local(at->id, at->name, add(first_of(vector), first)),
-         // its sign, where it is 0
-         assign_local(what_.best->id, what_.best->name, with_variable(what_.term, loop_.id, at)),
-         assign_local(what_.at->id, what_.at->name, with_variable(what_.position, loop_.id, at))});
+    std::vector<StmtPtr> all{
+        declare_local(vector->id, vector->name, mul(found, integer(vectors_of_block))),
+        while_loop(unary_value(Op::Not, either(is_last, reduce_lanes(Op::Or, is_there))),
+                   assign_local(vector->id, vector->name, add(vector, integer(1)))),
+        declare_local(at->id, at->name, add(first_of(vector), first)),
+        // its sign, where it is 0
+        assign_local(what_.best->id, what_.best->name, with_variable(what_.term, loop_.id, at))};
+    for (const LoopOutcome &other : what_.others) {
+      all.push_back(assign_local(other.local->id, other.local->name,
+                                 with_variable(other.value, loop_.id, at)));
+    }
+    return block(std::move(all));
   }
 
   ValuePtr best_in_lanes() const { return broadcast(what_.best, lanes_); }
@@ -408,7 +266,7 @@ private:
   const For &loop_;
   Extremum what_;
   int lanes_;
-  Lanes vector_;
+  TermsInLanes vector_;
   Numbers &numbers_;
 };
 
@@ -419,9 +277,8 @@ public:
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as_loop(statement, LoopKind::Serial);
     if (loop != nullptr && loop->prefetches.empty()) {
-      Iteration iteration;
-      auto kept = iteration.run(loop->body()) ? iteration.extremum(loop->id) : std::nullopt;
-      if (kept) {
+      const auto outcomes = loop_outcomes(loop->body(), most_others + 1);
+      if (auto kept = outcomes ? Finder(*outcomes).find() : std::nullopt) {
         if (StmtPtr made = Search(*loop, std::move(*kept), numbers_).make()) {
           return made;
         }

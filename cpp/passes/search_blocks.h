@@ -6,7 +6,7 @@
 namespace tilewright {
 
 /// Finds serial loops that keep the best value of terms that lie side by side, and where the first
-/// one is, and searches blocks of terms instead:
+/// one is, or whatever else belongs to its iteration, and searches blocks of terms instead:
 ///     for k in range(a, b):
 ///       if x[k] > best: best, at = x[k], k
 /// becomes

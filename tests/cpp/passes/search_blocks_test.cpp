@@ -59,6 +59,15 @@ TEST(SearchBlocks, TheFirstNanCountsWhereTheLoopSaysSo) {
   EXPECT_EQ(same.substr(0, plain), text.substr(0, plain));
 }
 
+TEST(SearchBlocks, WhateverGoesWithTheBestValueIsTakenFromItsIteration) {
+  Kept kept;
+  const ValuePtr term = Line::x(kept.k);
+  const std::string text =
+      kept.searched(kept.keep(kept.beyond(term), term, mul(kept.k, integer(2))));
+  EXPECT_NE(text.find("best = X[at_2]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("at = at_2 * 2\n"), std::string::npos) << text;
+}
+
 TEST(SearchBlocks, LoopsThatKeepSomethingElseStay) {
   Kept kept;
   const ValuePtr term = Line::x(kept.k);
@@ -69,7 +78,6 @@ TEST(SearchBlocks, LoopsThatKeepSomethingElseStay) {
       kept.keep(kept.beyond(term, Op::Ge), term, kept.k),         // the last one
       kept.keep(better, Line::x(two), kept.k),                    // another value
       kept.keep(kept.beyond(Line::x(two)), Line::x(two), kept.k), // not side by side
-      kept.keep(better, term, two),
       block({as_it_should_be, Line::y(kept.k, kept.best)}),
   };
   for (const StmtPtr &body : others) {

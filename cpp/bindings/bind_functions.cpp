@@ -302,7 +302,8 @@ void bind_schedule(FunctionClass &type) {
            [](const KernelFunction &self) {
              analyse_unlocked([&] { self.scheduled().store_verdicts(); });
            })
-      .def("_version", [](const KernelFunction &self) { return self.scheduled().version(); })
+      .def("_version", &KernelFunction::version)
+      .def("_stand_for", &KernelFunction::stand_for, py::keep_alive<1, 2>())
       .def("_take_found",
            [](KernelFunction &self, std::uint64_t version,
               const std::vector<CommandTuple> &commands, const py::handle &where) {

@@ -44,8 +44,13 @@ public:
   /// The same of a call that gives all parameters (see known_calls.h). Null, and nothing is done,
   /// where they are not for this kernel, or its schedule changes meanwhile.
   pybind11::object call_known(const CallArguments &given);
-  /// Of the schedule that calls are for.
-  std::uint64_t version() const { return version_; }
+  /// Of the schedule that calls are for; of one that stands for another function's, of both.
+  std::uint64_t version() const {
+    return version_ + (stands_for_ != nullptr ? stands_for_->version_ : 0);
+  }
+  /// Calls are known to be for this function until the schedule of the other one changes, too,
+  /// which lives as long.
+  void stand_for(const KernelFunction &other) { stands_for_ = &other; }
   // ---- prepared_call.cpp ----
   /// Runs a call that is like an earlier one but for these arrays. False where it is not alike:
   /// nothing was done then.
@@ -275,6 +280,7 @@ private:
   std::shared_ptr<ScheduledFunction> scheduled_; ///< freed with isl's lock
   /// Of the schedule that the fields below are for; none that there is before the first.
   std::uint64_t version_ = ~std::uint64_t{0};
+  const KernelFunction *stands_for_ = nullptr;
   std::vector<ArrayArgument> arguments_; ///< inputs, then outputs
   size_t inputs_ = 0;
   std::vector<pybind11::object> parameter_names_;

@@ -159,7 +159,11 @@ Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t>
     const auto [condition, value] = existing_value(piece.value);
     const ExprPtr reduction = space_.reduced > 0 ? scheduled_reduction(computation) : nullptr;
     const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
-    simple_ = simple_ && !condition;
+    if (condition) {
+      is_guarded_ = true;
+      simple_ = simple_ && asks_elements(condition);
+      collect(condition, computation.name);
+    }
     note_chosen(condition, chosen_);
     if (const ExprPtr update = update_of(value, computation)) {
       collect(update, computation.name);

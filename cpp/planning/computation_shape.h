@@ -35,7 +35,9 @@ public:
   const std::vector<Slant> &slants() const { return slants_; }
 
   /// Is it made of affine reads and arithmetic that vectors have?
-  bool simple() const { return simple_; }
+  bool simple() const { return simple_ && !is_guarded_; }
+  /// Would it be simple if all of its elements existed? A test of data says which of them do.
+  bool simple_or_guarded() const { return simple_; }
   size_t rank() const { return space_.iterators.size() - space_.reduced; }
   size_t reduced() const { return space_.reduced; }
   /// The loop over an iterator; of one in phases, that over its periods.
@@ -212,6 +214,7 @@ private:
   std::vector<std::optional<std::int64_t>> extents_;
   std::int64_t largest_bytes_ = 1;
   bool simple_ = true;
+  bool is_guarded_ = false;
   size_t states_ = 0;
   bool is_associative_ = false;
   bool is_commutative_ = false;

@@ -1,6 +1,7 @@
 #include "planning/auto/iteration_vectors.h"
 
 #include "algorithm/repeated_parts.h"
+#include "planning/auto/decision.h"
 #include "planning/tagging.h"
 
 #include <algorithm>
@@ -19,13 +20,16 @@ using Names = std::vector<std::string>;
 constexpr std::int64_t most_unrolled = 8;
 /// Sums of more terms are made for several rows at once, if these read the same.
 constexpr std::int64_t most_terms = 64;
+/// Of a strip beside which something runs iteration by iteration.
+constexpr std::int64_t vectors_of_strip = 16;
 /// Sums of more terms rather go along whole rows of what they read, one after the other.
 constexpr std::int64_t most_streamed = 32;
 
 class VectorSearch {
 public:
-  VectorSearch(const Mapping &given, const Nests &nests, const std::vector<Part> &parts, bool wide)
-      : given_(given), nests_(nests), wide_(wide) {
+  VectorSearch(const Mapping &given, const Nests &nests, const std::vector<Part> &parts,
+               const std::set<std::string> &bound, bool wide)
+      : given_(given), nests_(nests), bound_(bound), wide_(wide) {
     for (const Part &part : parts) {
       parts_[part.name] = &part;
     }
@@ -59,7 +63,11 @@ private:
       }
       // All that is in the loop is planned here.
       const bool is_known = nests_.sharing(members.front(), shared).size() == members.size();
-      if (auto vectors = is_known ? vectors_of(members, shared - 1) : std::nullopt) {
+      auto vectors = is_known ? vectors_of(members, shared - 1) : std::nullopt;
+      if (!vectors && is_known) {
+        vectors = strips_of(members, shared - 1);
+      }
+      if (vectors) {
         found_.push_back(std::move(*vectors));
       } else {
         search(members, shared);
@@ -82,12 +90,22 @@ private:
   std::optional<IterationVectors> vectors_of(const Names &members, size_t depth) const {
     if (!std::all_of(members.begin(), members.end(), [&](const std::string &name) {
           return is_over_results(name, depth) && parts_.at(name)->can_be_vector() &&
-                 !parts_.at(name)->shape.has_condition();
+                 parts_.at(name)->shape.simple() && !parts_.at(name)->shape.has_condition();
         })) {
       return std::nullopt;
     }
-    IterationVectors vectors{members, depth, lanes_of(members, depth), 0, 0, {}, {}, {}};
+    IterationVectors vectors;
+    vectors.members = members;
+    vectors.depth = depth;
+    vectors.lanes = lanes_of(members, depth);
     vectors.locals = locals_of(members, depth);
+    const bool are_own =
+        std::all_of(vectors.locals.begin(), vectors.locals.end(), [&](const ExpandedScalar &local) {
+          return is_for_one_iteration(local, members, depth);
+        });
+    if (!are_own) {
+      return std::nullopt;
+    }
     if (vectors.lanes < fewest_lanes ||
         (vectors.locals.empty() && !add_up_briefly(members, depth))) {
       return std::nullopt;
@@ -135,6 +153,109 @@ private:
       vectors.begin = begin == part.begins.end() ? vectors.begin : begin->second;
     }
     return vectors;
+  }
+
+  /// In a loop that has no others inside: vectors of what can be one, and the other members beside
+  /// them. If these have loops around, which might take its place, there are no others.
+  std::optional<IterationVectors> strips_of(const Names &members, size_t depth) const {
+    IterationVectors strips;
+    strips.members = members;
+    strips.depth = depth;
+    strips.lanes = lanes_of(members, depth);
+    std::set<std::string> own;
+    for (const ExpandedScalar &local : locals_of(members, depth)) {
+      if (is_for_one_iteration(local, members, depth)) {
+        own.insert(local.writers.begin(), local.writers.end());
+        strips.locals.push_back(local);
+      }
+    }
+    bool has_columns = false;
+    for (const std::string &name : members) {
+      const Part &part = *parts_.at(name);
+      if (bound_.contains(name) || nests_.times(name).loops.size() != depth + 1 ||
+          !is_over_results(name, depth)) {
+        return std::nullopt;
+      }
+      const size_t iterator = iterator_of(name, depth);
+      const bool is_column =
+          !needs_itself(name) &&
+          std::find(part.columns.begin(), part.columns.end(), iterator) != part.columns.end();
+      const bool is_vector = is_column || (own.contains(name) && part.can_be_vector() &&
+                                           part.steps.side_by_side(iterator));
+      if (!is_vector) {
+        strips.serial.insert(name);
+      }
+      has_columns = has_columns || is_column;
+      const auto begin = part.begins.find(iterator);
+      strips.begin = begin == part.begins.end() ? strips.begin : begin->second;
+    }
+    if (!has_columns || strips.lanes < fewest_lanes || (depth > 0 && !strips.serial.empty()) ||
+        !are_elements_apart(members, depth)) {
+      return std::nullopt;
+    }
+    strips.strip = strips.serial.empty() ? 0 : vectors_of_strip * strips.lanes;
+    strips.needs_threads = strips.serial.empty();
+    return strips;
+  }
+
+  /// Does each iteration of the loops around write elements of its own? No terms are added up.
+  bool are_elements_apart(const Names &members, size_t depth) const {
+    return std::all_of(members.begin(), members.end(), [&](const std::string &name) {
+      const std::vector<NestLoop> &loops = nests_.times(name).loops;
+      return std::all_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(depth),
+                         [&](const NestLoop &loop) {
+                           return !loop.iterator ||
+                                  *loop.iterator >= parts_.at(name)->shape.rank() ||
+                                  parts_.at(name)->steps.written(*loop.iterator) != Step::None;
+                         });
+    });
+  }
+
+  /// Is what the writers of a scalar leave read in the same iteration of the loop alone?
+  bool is_for_one_iteration(const ExpandedScalar &local, const Names &members, size_t depth) const {
+    const auto is_in = [](const Names &names, const std::string &name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    bool is_local = true;
+    for (const ComputationPtr &reader : given_.function().computations) {
+      const bool is_member = is_in(members, reader->name);
+      const bool is_apart = !is_member && nests_.all().contains(reader->name);
+      for (const Piece &piece : reader->pieces) {
+        visit(piece.value, [&](const ExprPtr &node) {
+          if (node->kind != ExprKind::Access || !is_in(local.writers, node->producer->name)) {
+            return;
+          }
+          const ExprPtr &index = node->operands[iterator_of(node->producer->name, depth)];
+          is_local =
+              is_local && !is_apart && index->kind == ExprKind::Iterator &&
+              (!is_member || index->name == reader->iterators[iterator_of(reader->name, depth)]);
+        });
+      }
+    }
+    return is_local;
+  }
+
+  /// Does an iteration of the loop need an earlier one of the same statement?
+  bool needs_itself(const std::string &name) const {
+    std::set<std::string> seen;
+    Names open = {name};
+    while (!open.empty()) {
+      const ComputationPtr *next = given_.function().find(open.back());
+      open.pop_back();
+      if (next == nullptr) {
+        continue;
+      }
+      for (const Piece &piece : (**next).pieces) {
+        visit(piece.value, [&](const ExprPtr &node) {
+          // through what has no loops of its own
+          if (node->kind == ExprKind::Access && seen.insert(node->producer->name).second &&
+              !nests_.all().contains(node->producer->name)) {
+            open.push_back(node->producer->name);
+          }
+        });
+      }
+    }
+    return seen.contains(name);
   }
 
   /// Has it elementary functions, beside which it costs little to gather what they are of?
@@ -315,6 +436,7 @@ private:
 
   const Mapping &given_;
   const Nests &nests_;
+  const std::set<std::string> &bound_;
   bool wide_;
   std::map<std::string, const Part *> parts_;
   std::vector<IterationVectors> found_;
@@ -326,7 +448,7 @@ Nests IterationVectors::in(Nests nests) const {
   if (rows > 0) {
     nests.sink_tiles(members.front(), depth - 1, block_rows, rows, lanes);
   } else {
-    nests.sink(members.front(), depth, lanes, begin);
+    nests.sink(members.front(), depth, strip > 0 ? strip : lanes, begin);
   }
   return nests;
 }
@@ -334,12 +456,15 @@ Nests IterationVectors::in(Nests nests) const {
 std::vector<Command> IterationVectors::commands(const Nests &nests,
                                                 const std::string &member) const {
   const std::vector<NestLoop> &loops = nests.times(member).loops;
-  const size_t strip = rows > 0 ? depth + 1 : depth;
+  const size_t outer = rows > 0 ? depth + 1 : depth;
   std::vector<Command> all;
   for (const ExpandedScalar &local : locals) {
     if (local.writers.front() == member) {
-      all.push_back({member, "private", {loops[strip].name}, {}});
+      all.push_back({member, "private", {loops[outer].name}, {}});
     }
+  }
+  if (serial.contains(member)) {
+    return all;
   }
   all.push_back({member, "vectorize", {loops.back().name, lanes}, {}});
   if (rows > 0) {
@@ -372,13 +497,21 @@ std::string IterationVectors::why(const Nests &nests) const {
   const std::vector<NestLoop> &loops = nests.times(members.front()).loops;
   const std::string both = rows > 0 ? loops[depth - 1].name + " x " : "";
   const std::string size = rows > 0 ? std::to_string(rows) + " x " : "";
-  return size + std::to_string(lanes) + " iterations of " + both + loops[depth].name +
-         " run at once, statement by statement, and what each has for itself stays in registers";
+  const std::string what = size + std::to_string(strip > 0 ? strip : lanes) + " iterations of " +
+                           both + loops[depth].name;
+  if (strip > 0) {
+    return what + " run statement by statement, " + listed({serial.begin(), serial.end()}) +
+           " one after the other and the others in vectors of " + std::to_string(lanes);
+  }
+  return what + " run at once, statement by statement, and what each has for itself stays in "
+                "registers";
 }
 
 std::vector<IterationVectors> find_iteration_vectors(const Mapping &given, const Nests &nests,
-                                                     const std::vector<Part> &parts, bool wide) {
-  return VectorSearch(given, nests, parts, wide).find();
+                                                     const std::vector<Part> &parts,
+                                                     const std::set<std::string> &bound,
+                                                     bool wide) {
+  return VectorSearch(given, nests, parts, bound, wide).find();
 }
 
 } // namespace tilewright

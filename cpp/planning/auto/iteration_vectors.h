@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,12 @@ namespace tilewright {
 ///     for strips of j: { for j (a vector): s[j] = 0
 ///                        for k: for j (a vector): s[j] = s[j] + A[k, j]
 ///                        for j (a vector): B[j] = s[j] }
-/// with an s for each strip.
+/// with an s for each strip. In the innermost loop, statements of which no vector can be made run
+/// beside the others, one iteration after the other in each strip, which is some vectors long then:
+///     for j: { A[j] = X[j] * Y[j];  s[] = s[] + A[j] }
+/// becomes
+///     for strips of j: { for j (vectors): A[j] = X[j] * Y[j]
+///                        for j: s[] = s[] + A[j] }
 struct IterationVectors {
   std::vector<std::string> members;
   size_t depth = 0; ///< of the loop over the iterations
@@ -30,6 +36,12 @@ struct IterationVectors {
   std::int64_t begin = 0; ///< where vectors begin
   /// As many iterations of the loop around, with all that is in it, run at once; 0: one.
   std::int64_t rows = 0;
+  /// Of a strip; 0: as many as there are lanes.
+  std::int64_t strip = 0;
+  std::set<std::string> serial; ///< members of which no vectors are made
+  /// What runs in strips might be loops of its own instead, all of them vectors: if strips cannot
+  /// be parallel, such loops may be.
+  bool needs_threads = false;
   std::vector<ExpandedScalar> locals; ///< the iterations' own values, an element for each
   struct ShortLoop {
     std::int64_t count; ///< of iterations
@@ -50,9 +62,11 @@ struct IterationVectors {
 };
 
 /// The nests in which that may gain something, as far as it is seen without a question to isl.
-/// `given`: with its scalars as the program has them; `parts`: all statements; `wide`: there are 32
+/// `given`: with its scalars as the program has them; `parts`: all statements; `bound`: those that
+/// need each other within an iteration and the next one (bound_cycles.h); `wide`: there are 32
 /// registers, and vectors of short loops inside come in pairs.
 std::vector<IterationVectors> find_iteration_vectors(const Mapping &given, const Nests &nests,
-                                                     const std::vector<Part> &parts, bool wide);
+                                                     const std::vector<Part> &parts,
+                                                     const std::set<std::string> &bound, bool wide);
 
 } // namespace tilewright

@@ -42,7 +42,7 @@ struct Part {
 
   Part(const Program &program, const Computation &computation, const Nests &nests);
 
-  bool can_be_vector() const { return shape.simple() && shape.states() == 0; }
+  bool can_be_vector() const { return shape.simple_or_guarded() && shape.states() == 0; }
   /// Are its terms those of a reduction, which may be added in any order?
   bool is_reduction() const { return shape.reduced() > 0; }
 

@@ -8,6 +8,7 @@
 #include "planning/auto/local_scalars.h"
 #include "planning/auto/nest_candidates.h"
 #include "planning/auto/program_chains.h"
+#include "planning/auto/program_threads.h"
 #include "planning/default_tags.h"
 
 #include <isl/aff.h>
@@ -63,18 +64,12 @@ public:
     Names all;
     std::transform(parts.begin(), parts.end(), std::back_inserter(all),
                    [](const Part &part) { return part.name; });
-    std::vector<Names> outermost;
-    for (auto &[place, names] : nests_of(all, 0)) {
-      outermost.push_back(names);
-    }
-    if (!outermost.empty()) {
-      run_nests_on_threads(outermost);
-    }
-    if (threads_) {
+    const bool has_threads = ProgramThreads(now_, nests_, endless_, strips_).run(all);
+    if (has_threads) {
       now_.mapping = now_.mapping.with(
           {"", "when_work", {std::int64_t{0}, least_work_for_threads}, {}}); // no order changes
     }
-    return {own_.empty() && !threads_ ? given_ : now_.mapping, std::move(decisions_)};
+    return {own_.empty() && !has_threads ? given_ : now_.mapping, std::move(decisions_)};
   }
 
 private:
@@ -98,7 +93,7 @@ private:
     const auto is_used = [&](const ExpandedScalar &scalar) {
       return std::any_of(
           scalar.writers.begin(), scalar.writers.end(), [&](const std::string &name) {
-            return in_lanes_.contains(name) || (own_.contains(name) && !chained_.contains(name));
+            return strips_.contains(name) || (own_.contains(name) && !chained_.contains(name));
           });
     };
     const std::vector<ExpandedScalar> all = scalars_;
@@ -199,7 +194,7 @@ private:
 
   /// Nests whose iterations have values of their own.
   void run_iterations_in_lanes(const std::vector<Part> &parts) {
-    auto found = endless_.empty() ? find_iteration_vectors(given_, nests_, parts, wide_)
+    auto found = endless_.empty() ? find_iteration_vectors(given_, nests_, parts, bound_, wide_)
                                   : std::vector<IterationVectors>();
     std::erase_if(found, [&](const IterationVectors &each) {
       return std::any_of(each.members.begin(), each.members.end(), [&](const std::string &name) {
@@ -240,11 +235,18 @@ private:
       store_scalars();
       return false;
     }
+    if (!run_on_threads_if_needed(all, nests, *found)) {
+      std::tie(own_, scalars_) = before;
+      store_scalars();
+      return false;
+    }
     now_ = std::move(*found);
     for (const IterationVectors &each : all) {
       decisions_.push_back({listed(each.members), each.why(nests_)});
       chained_.insert(each.members.begin(), each.members.end());
-      in_lanes_.insert(each.members.begin(), each.members.end());
+      for (const std::string &name : each.members) {
+        strips_[name] = each.depth;
+      }
       for (const Part &part : parts) {
         const auto panels = each.panels.find(part.name);
         if (panels != each.panels.end()) {
@@ -256,6 +258,14 @@ private:
     }
     nests_ = std::move(nests);
     return true;
+  }
+
+  bool run_on_threads_if_needed(std::span<const IterationVectors> all, const Nests &nests,
+                                LegalMapping found) const {
+    const ProgramThreads threads(found, nests, endless_);
+    return std::all_of(all.begin(), all.end(), [&](const IterationVectors &each) {
+      return each.depth > 0 || !each.needs_threads || threads.can_be_parallel(each.members, 0);
+    });
   }
 
   /// Of statements with a loop of one iteration, which data choose: it counts for nothing.
@@ -437,134 +447,6 @@ private:
     }
   }
 
-  bool try_threads(const std::vector<Command> &commands,
-                   std::uint64_t operations = candidate_operation_limit) {
-    auto found = after_commands(now_, commands, operations);
-    if (found) {
-      now_ = std::move(*found);
-      threads_ = true;
-    }
-    return found.has_value();
-  }
-
-  /// The outermost nests, each at its first loop, asked about together and then by halves.
-  void run_nests_on_threads(std::span<const Names> nests) {
-    if (nests.size() == 1) {
-      run_on_threads(nests.front(), 0);
-      return;
-    }
-    std::vector<Command> commands;
-    std::vector<Names> others; // nothing is tried first
-    for (const Names &names : nests) {
-      const std::vector<Command> own = first_on_threads(names);
-      commands.insert(commands.end(), own.begin(), own.end());
-      if (own.empty()) {
-        others.push_back(names);
-      }
-    }
-    const std::uint64_t operations =
-        std::min(whole_operation_limit, nests.size() * candidate_operation_limit);
-    if (!commands.empty() && !try_threads(commands, operations)) {
-      run_nests_on_threads(nests.first(nests.size() / 2));
-      run_nests_on_threads(nests.subspan(nests.size() / 2));
-      return;
-    }
-    for (const Names &names : others) {
-      run_on_threads(names, 0);
-    }
-  }
-
-  /// What `run_on_threads` tries first of a nest.
-  std::vector<Command> first_on_threads(const Names &names) const {
-    if (names.size() > 1) {
-      return together_on_threads(names, 0);
-    }
-    const Names levels = levels_alone(names.front(), 0);
-    if (levels.empty()) {
-      return {};
-    }
-    return {{names.front(), "parallelize", {levels.front()}, {}}};
-  }
-
-  /// Of these, which share `depth` loops, none of which is parallel.
-  void run_on_threads(const Names &members, size_t depth) {
-    for (const auto &[place, names] : nests_of(members, depth)) {
-      if (names.size() == 1) {
-        for (const std::string &level : levels_alone(names.front(), depth)) {
-          if (try_threads({{names.front(), "parallelize", {level}, {}}})) {
-            break;
-          }
-        }
-        continue;
-      }
-      const std::vector<Command> commands = together_on_threads(names, depth);
-      if (commands.empty() || !try_threads(commands)) {
-        run_on_threads(names, depth + 1);
-      }
-    }
-  }
-
-  /// By what shares the next loop as well.
-  std::map<std::int64_t, Names> nests_of(const Names &members, size_t depth) const {
-    std::map<std::int64_t, Names> nests;
-    for (const std::string &name : members) {
-      if (nests_.times(name).loops.size() > depth) {
-        nests[nests_.times(name).places[depth]].push_back(name);
-      }
-    }
-    return nests;
-  }
-
-  /// The loop that all of these share, and for each of its iterations an element of the scalars
-  /// that they write; nothing if data choose its iterations.
-  std::vector<Command> together_on_threads(const Names &names, size_t depth) const {
-    std::vector<Command> commands = scalars_along(now_.mapping, nests_, names, depth, endless_);
-    const std::vector<Command> arrays = private_arrays(now_.mapping, nests_, names, depth);
-    commands.insert(commands.end(), arrays.begin(), arrays.end());
-    for (const std::string &name : names) {
-      if (is_chosen(name, nests_.times(name).loops[depth])) {
-        return {};
-      }
-      commands.push_back({name, "parallelize", {nests_.times(name).loops[depth].name}, {}});
-    }
-    return commands;
-  }
-
-  Shape shape_of(const std::string &name) const {
-    return shape_in_memory(now_.legal->program, **given_.function().find(name));
-  }
-
-  /// Has the loop one iteration, which data choose?
-  bool is_chosen(const std::string &name, const NestLoop &loop) const {
-    return loop.iterator && shape_of(name).is_chosen(*loop.iterator);
-  }
-
-  /// Loops to be tried, the outermost ones that the statement has for itself. Within other loops
-  /// only what is worth it: the outermost one, of several, or a vector loop within one loop that
-  /// all is in.
-  Names levels_alone(const std::string &name, size_t depth) const {
-    const size_t own = nests_.times(name).loops.size() - depth;
-    const std::vector<LoopDimension> loops = now_.mapping.time_space(name).dimensions;
-    const auto iterators = static_cast<unsigned>((**given_.function().find(name)).iterators.size());
-    const Shape shape = shape_of(name);
-    const bool is_vector = std::any_of(
-        loops.begin(), loops.end(), [](const auto &loop) { return loop.tag.tag == Tag::Vector; });
-    const size_t most = depth == 0 ? 2 : own > 1 || (depth == 1 && is_vector) ? 1 : 0;
-    Names levels;
-    for (size_t level = 2 * depth + 1; level < loops.size() && levels.size() < most; ++level) {
-      if (isl_pw_aff_involves_dims(loops[level].value.get(), isl_dim_in, 0, iterators) !=
-          isl_bool_true) {
-        continue; // a place
-      }
-      if (shape.is_chosen(loops[level]) || shape.is_ranged(loops[level]) ||
-          loops[level].tag.tag != Tag::Sequential) {
-        break;
-      }
-      levels.push_back(loops[level].name);
-    }
-    return levels;
-  }
-
   const Mapping &given_;
   Mapping stored_; ///< with its scalars expanded
   Nests nests_;
@@ -577,11 +459,11 @@ private:
   std::vector<ExpandedScalar> scalars_;
   std::map<std::string, std::vector<Command>> own_; ///< of statements, behind the nests' command
   std::set<std::string> chained_;                   ///< statements that were planned together
-  std::set<std::string> in_lanes_;                  ///< of these, in vectors of whole iterations
+  /// Of these, in vectors of whole iterations: how many loops are around their strips.
+  std::map<std::string, size_t> strips_;
   std::map<std::string, size_t> depths_; ///< the loops that run more than once, if others do not
   std::set<std::string> in_vain_;        ///< of which other loops gain nothing
   Decisions decisions_;
-  bool threads_ = false;
   int refused_ = 0; ///< times in a row that several were asked about at once in vain
 };
 

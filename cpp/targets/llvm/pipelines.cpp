@@ -1,6 +1,7 @@
 #include "targets/llvm/pipelines.h"
 
 #include "polyhedral/error.h"
+#include "targets/llvm/carried_sums.h"
 #include "targets/llvm/gathers.h"
 #include "targets/llvm/half_comparisons.h"
 #include "targets/llvm/seldom_wraps.h"
@@ -16,6 +17,7 @@ namespace {
 
 /// Ours, where addresses are what they will be, and nothing simplifies any more.
 void add_last(llvm::FunctionPassManager &passes, const llvm::TargetMachine &machine) {
+  passes.addPass(AddCarriedLast());
   passes.addPass(MergeGathers());
   passes.addPass(ShareLoads());
   passes.addPass(WidenHalfComparisons(machine));
@@ -41,6 +43,10 @@ struct Passes {
           llvm::FunctionPassManager last;
           add_last(last, machine);
           passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(last)));
+        });
+    builder.registerVectorizerStartEPCallback(
+        [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel /*level*/) {
+          passes.addPass(AddCarriedLast());
         });
     builder.registerModuleAnalyses(modules);
     builder.registerCGSCCAnalyses(graphs);

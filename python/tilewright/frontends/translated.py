@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import keyword
 from collections.abc import Callable, Sequence
@@ -281,16 +282,30 @@ class TranslatedFunction:
             self.function, self._order, self._places, in_time=False, endless=list(self._limits)
         )
 
+    def with_better_nests(self, stands_for: TranslatedFunction) -> TranslatedFunction:
+        """The same function with `better_nests`, for calls of a function that nobody has scheduled.
+
+        Args:
+            stands_for: that function. Once somebody schedules it, calls that are known to be for this
+                one (`_core.KnownCalls`) are not any more.
+        """
+        other = self.copy()
+        other.better_nests()
+        other.function._stand_for(stands_for.function)
+        return other
+
+    def copy(self) -> TranslatedFunction:
+        """The same function, whose schedule changes on its own."""
+        other = copy.copy(self)
+        other.function = self.function.copy()
+        return other
+
     def explain(self) -> Any:
         """What `auto_schedule` decides for the program: a sentence for each decision.
 
         Nothing changes.
         """
-        before = self.function.schedule
-        try:
-            said = self.auto_schedule().comments
-        finally:
-            before.apply_to(self.function)
+        said = self.copy().auto_schedule().comments
         return Text("\n".join(f"{about}: {text}" if about else text for about, text in said))
 
     @property

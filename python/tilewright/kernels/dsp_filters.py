@@ -85,10 +85,11 @@ def biquads(
     section, of which a0 counts as 1::
 
         w[n, 0] = x[n]
-        w[n, s + 1] = b0 * w[n, s] + b1 * w[n - 1, s] + b2 * w[n - 2, s] - a2 * w[n - 2, s + 1] - a1 * w[n - 1, s + 1]
+        w[n, s + 1] = b2 * w[n - 2, s] + b1 * w[n - 1, s] - a2 * w[n - 2, s + 1] - a1 * w[n - 1, s + 1] + b0 * w[n, s]
         y[n] = w[n, S]
 
-    with zeros before n = 0. What is known last is subtracted last, so that the next element waits for little.
+    with zeros before n = 0. What is known last is added last: the next element waits for little, and so does the next
+    section.
     The values are those of ``scipy.signal.sosfilt(sos, x)``, which adds up in another order.
 
     Args:
@@ -106,12 +107,15 @@ def biquads(
 
     def section(order: int) -> tw.Expression:
         """The terms that there are when so many elements lie before n."""
-        total = sos[s - 1, 0] * w[each.at(n, s - 1)]
-        for k in range(1, order + 1):
+        newest = sos[s - 1, 0] * w[each.at(n, s - 1)]
+        if order == 0:
+            return newest
+        total = sos[s - 1, order] * w[each.at(n - order, s - 1)]
+        for k in range(order - 1, 0, -1):
             total = total + sos[s - 1, k] * w[each.at(n - k, s - 1)]
         for k in range(order, 0, -1):
             total = total - sos[s - 1, 3 + k] * w[each.at(n - k, s)]
-        return total
+        return total + newest
 
     w.define(s == 0, x[each.at(n)])
     w.define((s > 0) & (n == 0), section(0))

@@ -48,8 +48,13 @@ def remember(
     given: Sequence[Any],
     named: Mapping[str, Any],
     bound: Mapping[str, Any],
+    exact: Sequence[str] = (),
 ) -> None:
-    """Lets calls like this one, which `bind` has looked at, come to the kernel without Python."""
+    """Lets calls like this one, which `bind` has looked at, come to the kernel without Python.
+
+    Args:
+        exact: the parameters that have to have the same values.
+    """
     values = _by_name(translated.program.name, translated.arguments, given, named)
     values = {each.name: values[each.name] for each in translated.arguments}
     alike: list[known_calls.Given] = []
@@ -60,7 +65,7 @@ def remember(
             origins[each.name] = known_calls.Origin(at)
             limits = np.iinfo(each.dtype)
             low, high = int(limits.min), int(limits.max)
-            if not function.knows_sizes:
+            if not function.knows_sizes or each.name in exact:
                 low = high = bound[each.name]
             alike.append(known_calls.integer(low, high))
             continue
@@ -68,8 +73,8 @@ def remember(
             return  # the fields of structures are arrays of their own
         origins[each.arrays[()]] = known_calls.Origin(at)
         if bound[each.arrays[()]] is value:
-            exact = () if function.knows_sizes else map(known_calls.exactly, value.shape)
-            alike.append(known_calls.array(tuple(exact), contiguous=True))
+            sizes = () if function.knows_sizes else map(known_calls.exactly, value.shape)
+            alike.append(known_calls.array(tuple(sizes), contiguous=True))
             if each.extents and isinstance(each.extents[0], tree.Variable):
                 origins.setdefault(each.extents[0].name, known_calls.Origin(at, 0))
         elif type(value) in (int, float) or (

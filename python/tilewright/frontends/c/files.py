@@ -74,12 +74,15 @@ class File:
         }
 
     def translated(
-        self, name: str, replacements: Sequence[bodies.Body] = ()
+        self,
+        name: str,
+        replacements: Sequence[bodies.Body] = (),
+        numbers: Mapping[str, int] | None = None,
     ) -> programs.Translated:
-        """A function, with other bodies of some statements."""
-        if replacements:
+        """A function, with other bodies of some statements, and numbers for some parameters."""
+        if replacements or numbers:
             with bodies.replaced(self._parsed, replacements):
-                return self._made(self._regions[name])
+                return self._made(self._regions[name], numbers or {})
         if name not in self._translated:
             self._translated[name] = self._made(self._regions[name])
         return self._translated[name]
@@ -96,8 +99,12 @@ class File:
         known = ", ".join(self._parsed.functions) or "none"
         raise ArgumentError(f"the file defines no function {function!r}; it has {known}")
 
-    def _made(self, region: scops.Region) -> programs.Translated:
-        return programs.translate(self._parsed, region, self._externs, self._libm)
+    def _made(
+        self, region: scops.Region, numbers: Mapping[str, int] | None = None
+    ) -> programs.Translated:
+        return programs.translate(
+            self._parsed, region, self._externs, self._libm, numbers=numbers or {}
+        )
 
     # Autodetection ----------------------------------------------------------------------------
 

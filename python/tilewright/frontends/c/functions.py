@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import _core
 from ...base.errors import ArgumentError, ArgumentTypeError, DomainError, ScheduleError
+from ...schedule.automatic import automatic_target
 from .. import kept
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .bodies import Body
     from .c_types import CType
     from .programs import Translated
+    from .running import Running
 
 __all__ = ["CFunction"]
 
@@ -46,7 +48,7 @@ class CFunction(_core.KnownCalls):
         self,
         name: str,
         arguments: Sequence[str],
-        translate: Callable[[Sequence[Body]], Translated],
+        translate: Callable[[Sequence[Body], Mapping[str, int]], Translated],
         bodies: Sequence[Body] = (),
         key: str = "",
     ) -> None:
@@ -55,7 +57,8 @@ class CFunction(_core.KnownCalls):
         Args:
             name: in the file.
             arguments: their names.
-            translate: the translation, with other bodies of some statements.
+            translate: the translation, with other bodies of some statements, and numbers for some
+                parameters.
             bodies: these.
             key: under which its calls are kept (`..kept`); "": they are not.
         """
@@ -67,6 +70,7 @@ class CFunction(_core.KnownCalls):
         self._translation: Translated | None = None
         self._function: TranslatedFunction | None = None
         self._version = -1  # of its schedule as `_keeper` knows it
+        self._better: Running | None = None
         self._lock = threading.RLock()
         self._keeper = kept.Keeper(self, key, {}, lambda said: [])
         self._describe(self._arguments, [(False, None)] * len(self._arguments))
@@ -75,7 +79,7 @@ class CFunction(_core.KnownCalls):
     def of(cls, translated: Translated) -> CFunction:
         """The function of a translation."""
         names = [each.name for each in translated.arguments]
-        made = cls(translated.program.name, names, lambda bodies: translated)
+        made = cls(translated.program.name, names, lambda bodies, numbers: translated)
         made._translation = translated
         return made
 
@@ -89,7 +93,7 @@ class CFunction(_core.KnownCalls):
         """The program and its arguments, when they are first asked for."""
         with self._lock:
             if self._translation is None:
-                self._translation = self._translate(self._bodies)
+                self._translation = self._translate(self._bodies, {})
                 if _has_blocks(self._translation.program.body):  # whose functions this process has
                     self._keeper = kept.Keeper(self, "", {}, lambda said: [])
             return self._translation
@@ -147,7 +151,7 @@ class CFunction(_core.KnownCalls):
             if before is not None:
                 return before
         function = self.function
-        is_plain = function.function._version() == self._version
+        is_plain = self._is_as_kept
         schedule = cast("Schedule", function.auto_schedule())
         if is_plain and not function._limits:  # no facts or promises that others would not have
             self._version = function.function._version()
@@ -195,11 +199,51 @@ class CFunction(_core.KnownCalls):
         own = dict(bound)
         if result:
             own[result] = np.zeros((), self.program.arrays[result].dtype)
-        self.function(**{name: own[name] for name in self.program.arguments})
-        remember(self, self._translated, self.function, given, named, bound)
-        if self.function.function._version() == self._version:
+        running = self._running
+        function, exact = (
+            (self.function, ()) if running is None else running.of_call(self.program, bound)
+        )
+        function(**{name: own[name] for name in self.program.arguments})
+        remember(self, self._translated, function, given, named, bound, exact)
+        if self._is_as_kept:
             self._keeper.keep_latest(list)
         return own[result][()] if result else None
+
+    @property
+    def _is_as_kept(self) -> bool:
+        """Whether the function has the schedule under which `_keeper` keeps calls."""
+        return self.function.function._version() == self._version
+
+    @property
+    def _running(self) -> Running | None:
+        """What calls run in the place of the function; None if somebody has scheduled it, or nobody is
+        to."""
+        from .running import Running
+
+        function = self.function
+        if not self._is_as_kept or self._keeper.order == _AUTOMATIC:
+            return None
+        target = automatic_target(function.function, None)
+        if target != "cpu" or not kept.options().default_schedule:
+            return None
+        if self._better is None:
+            with self._lock:
+                if self._better is None:
+                    self._better = Running(
+                        function, lambda numbers: self._translate(self._bodies, numbers)
+                    )
+        return self._better
+
+    @property
+    def default_schedule(self) -> Schedule:
+        """What calls run: better nests within the order of the file, with comments that say why; or
+        the schedule of the function, if somebody has given it another one than that order.
+
+        Raises:
+            TranslationError: for what the dataflow refuses.
+        """
+        running = self._running
+        return cast("Schedule", (self.function if running is None else running.general).schedule)
 
     def _ask_kept(self) -> bool:
         """Whether there are calls now that were kept."""
@@ -207,7 +251,10 @@ class CFunction(_core.KnownCalls):
 
     def _function_of(self, /, *given: Any) -> Any:
         """The function that such a call runs: a kept kernel of it has failed."""
-        return self.function.function
+        running = self._running
+        if running is None:
+            return self.function.function
+        return running.of_call(self.program, self.bind(*given))[0].function
 
     def _note_kept(self, /, *given: Any) -> None:
         """A call that was kept was made."""
@@ -361,7 +408,7 @@ class CFunction(_core.KnownCalls):
         from .bodies import Body
 
         bodies = (*self._bodies, Body(name, known[name].location, body))
-        translated = self._translate(bodies)
+        translated = self._translate(bodies, {})
         arguments = [each.name for each in translated.arguments]
         made = CFunction(self.name, arguments, self._translate, bodies)
         made._translation = translated

@@ -216,8 +216,8 @@ class _Loading:
                 if key:
                     notes.store(signature, arguments)
 
-        def translate(bodies: Sequence[Any] = ()) -> Any:
-            return self.file.translated(name, bodies)
+        def translate(bodies: Sequence[Any], numbers: Mapping[str, int]) -> Any:
+            return self.file.translated(name, bodies, numbers)
 
         return CFunction(name, arguments, translate, key=key)
 

@@ -93,6 +93,7 @@ def translate(
     externs: Mapping[str, object],
     libm: bool,
     summarising: bool = False,
+    numbers: Mapping[str, int] | None = None,
 ) -> Translated:
     """The program of a region.
 
@@ -102,12 +103,14 @@ def translate(
         externs: functions that are given by value.
         libm: whether mathematics is the C library's.
         summarising: only the accesses of the program are wanted, so that values may be unknown.
+        numbers: what integer arguments are that nothing changes, by name. They stay arguments.
 
     Raises:
         TranslationError: for what has no translation.
     """
     translation = _Translation(file, externs, libm)
     translation.summarising = summarising
+    translation.numbers = numbers or {}
     return translation.program(region)
 
 
@@ -126,6 +129,7 @@ class _Translation(Inlining):
         self.parameters: dict[str, np.dtype] = {}
         self.context: list[Expression] = []
         self.extents: dict[str, str] = {}
+        self.numbers: Mapping[str, int] = {}
 
     # The file scope -----------------------------------------------------------------------------
 
@@ -308,6 +312,8 @@ class _Translation(Inlining):
             name = self.unique(node.name)
             self.parameters[name] = of.dtype
             value = Value(of, Variable(name, of.dtype))
+            if name in self.numbers:
+                value = Value(of, Literal(self.numbers[name], of.dtype))
             if not changed:
                 self.scope.names[node.name] = Known(value)
                 return

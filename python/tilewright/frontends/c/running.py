@@ -1,0 +1,125 @@
+"""What calls of a C function run as long as nobody has scheduled it.
+
+That is the order of the file with better nests in it. Where arguments say how far apart elements lie,
+as `incx` of the BLAS does, or by how much a loop counts on, they are numbers in the kernel: a subscript
+`i * incx` is affine then, and the loop is one over a range. A few such values have kernels of their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...base.errors import TilewrightError
+from .. import tree
+from ..dataflow import to_function
+from ..translated import TranslatedFunction
+from .programs import Translated
+
+__all__ = ["Running", "strides_of"]
+
+#: With more values of strides than these, calls run what is for all of them.
+MOST_STRIDES = 4
+
+
+class Running:
+    """What runs in the place of a function.
+
+    Args:
+        function: as nobody has scheduled it.
+        translate: makes the program with numbers for some of its parameters.
+    """
+
+    def __init__(
+        self, function: TranslatedFunction, translate: Callable[[Mapping[str, int]], Translated]
+    ) -> None:
+        self._function = function
+        self._translate = translate
+        self._strides: tuple[str, ...] | None = None
+        self._made: dict[tuple[int, ...], TranslatedFunction] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def general(self) -> TranslatedFunction:
+        """For all values of strides."""
+        return self._for(())
+
+    def of_call(
+        self, program: tree.Program, bound: Mapping[str, Any]
+    ) -> tuple[TranslatedFunction, tuple[str, ...]]:
+        """For a call, and the parameters that have to have the same values for that.
+
+        Args:
+            program: the function's.
+            bound: parameters and arrays of the call, by name.
+        """
+        if self._strides is None:
+            self._strides = strides_of(program)
+        values = tuple(int(bound[name]) for name in self._strides)
+        if not values or (values not in self._made and len(self._made) >= MOST_STRIDES):
+            return self.general, ()
+        return self._for(values), self._strides
+
+    def _for(self, values: tuple[int, ...]) -> TranslatedFunction:
+        with self._lock:
+            if values not in self._made:
+                self._made[values] = self._better(values)
+            return self._made[values]
+
+    def _better(self, values: tuple[int, ...]) -> TranslatedFunction:
+        if values:
+            numbers = dict(zip(self._strides or (), values, strict=True))
+            try:
+                program = self._translate(numbers).program
+                made = to_function(program, leaving_has_no_meaning=True)
+                return made.with_better_nests(self._function)
+            except TilewrightError:
+                pass  # of a step of 0, say
+        return self._function.with_better_nests(self._function)
+
+
+def strides_of(program: tree.Program) -> tuple[str, ...]:
+    """The parameters that say by how much a loop counts on, or how far apart elements lie."""
+    found: set[str] = set()
+    for statement in tree.walk(program.body):
+        if isinstance(statement, tree.For | tree.While):
+            for inner in tree.walk(statement.body):
+                if isinstance(inner, tree.Assign):
+                    found.update(_counted_by(inner))
+        for expression in tree.expressions_of(statement):
+            for read in tree.reads_of(expression):
+                for subscript in read.subscripts:
+                    found.update(_multiples(subscript))
+        if isinstance(statement, tree.Assign):
+            for subscript in statement.target.subscripts:
+                found.update(_multiples(subscript))
+    return tuple(name for name in program.parameters if name in found)
+
+
+def _counted_by(statement: tree.Assign) -> Iterator[str]:
+    """n of `i = i + n` or `i = i - n`, with a scalar i."""
+    value = statement.value
+    if statement.target.subscripts or not isinstance(value, tree.Operation):
+        return
+    if value.name in ("+", "-") and len(value.operands) == 2:
+        one, other = map(tree.plain, value.operands)
+        if value.name == "+" and isinstance(one, tree.Variable):
+            one, other = other, one
+        if isinstance(one, tree.Read) and one.array == statement.target.array:
+            yield from _name_of(other)
+
+
+def _multiples(expression: tree.Expression) -> Iterator[str]:
+    """n of `i * n`, and of what is made of such."""
+    if isinstance(expression, tree.Operation) and expression.name == "*":
+        for operand in map(tree.plain, expression.operands):
+            yield from _name_of(operand)
+    for part in tree.parts_of(expression):
+        if not isinstance(part, tree.Read):
+            yield from _multiples(part)
+
+
+def _name_of(expression: tree.Expression) -> Iterator[str]:
+    if isinstance(expression, tree.Variable):
+        yield expression.name

@@ -1,0 +1,123 @@
+"""What calls run as long as nobody has scheduled the function."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.frontends.c.running import MOST_STRIDES, strides_of
+
+BLAS = """
+void daxpy(int n, double da, const double dx[], int incx, double dy[], int incy) {
+  int i, ix, iy;
+  if (n <= 0) return;
+  ix = 0; iy = 0;
+  if (incx < 0) ix = (-n + 1) * incx;
+  if (incy < 0) iy = (-n + 1) * incy;
+  for (i = 0; i < n; i++) { dy[iy] += da * dx[ix]; ix += incx; iy += incy; }
+}
+void dscal(int n, double a, double *x, int incx) {
+  for (int i = 0; i < n * incx; i += incx) x[i] = a * x[i];
+}
+void every(int n, int step, double x[n], const double y[n]) {
+  for (int i = step - 1; i < n; i += step) x[i] += y[n - 1 - i];
+}
+void multiples(int n, int step, double x[], const double y[n]) {
+  for (int i = 0; i < n; i++) x[i * step] += y[i];
+}
+void plain(int n, double x[n][n]) {
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) x[i][j] += i * n + j;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def blas() -> tw.c.CModule:
+    return tw.c.load(BLAS, scop="function")
+
+
+def test_which_arguments_are_strides(blas):
+    found = {name: strides_of(function.program) for name, function in blas.functions.items()}
+    assert found == {
+        "daxpy": ("incx", "incy"),
+        "dscal": ("incx",),
+        "every": ("step",),
+        "multiples": ("step",),
+        "plain": (),
+    }
+
+
+def test_each_stride_has_its_own_values_and_all_have_the_right_ones(blas):
+    random = np.random.default_rng(3)
+    n = 37
+    steps = [1, 2, 3, -1, 1, 5, 7, 2, -2, 1]
+    assert len({abs(step) for step in steps}) > MOST_STRIDES
+    for step in steps:
+        for other in (1, abs(step)):
+            x, y = random.random(n * abs(step)), random.random(n * other)
+            mine, wanted = y.copy(), y.copy()
+            blas.daxpy(n, 2.0, x, step, mine, other)
+            from_x = x[:: abs(step)][:: 1 if step > 0 else -1]
+            wanted[::other] += 2.0 * from_x
+            assert mine.tobytes() == wanted.tobytes(), (step, other)
+        if step > 0:
+            mine, wanted = x.copy(), x.copy()
+            blas.dscal(n, 3.0, mine, step)
+            wanted[::step] *= 3.0
+            assert mine.tobytes() == wanted.tobytes(), step
+            mine, wanted, y = random.random(n), None, random.random(n)
+            wanted = mine.copy()
+            wanted[step - 1 :: step] += y[::-1][step - 1 :: step]
+            blas.every(n, step, mine, y)
+            assert mine.tobytes() == wanted.tobytes(), step
+            mine = random.random(n * step)
+            wanted = mine.copy()
+            wanted[::step] += y
+            blas.multiples(n, step, mine, y)
+            assert mine.tobytes() == wanted.tobytes(), step
+
+
+def test_loops_over_strides_are_ranges():
+    blas = tw.c.load(BLAS, scop="function")
+    running = blas.daxpy._running
+    made, exact = running.of_call(blas.daxpy.program, {"incx": 1, "incy": 1})
+    assert exact == ("incx", "incy")
+    assert "vector" in str(made.function.loops)
+    made, exact = blas.every._running.of_call(blas.every.program, {"step": 4})
+    assert "while" not in str(made.function.loops)
+    general, exact = running.of_call(blas.daxpy.program, {"incx": 0, "incy": 1})
+    assert exact and general is not made
+
+
+SCALE = """
+void scale(int n, double A[n]) {
+  for (int i = 0; i < n; i++) A[i] = 2 * A[i];
+}
+"""
+
+
+def test_commands_begin_with_the_order_of_the_file_and_end_the_default():
+    scale = tw.c.load(SCALE, scop="function").scale
+    x = np.ones(50)
+    for _ in range(3):
+        scale(50, x)
+    assert (x == 8).all()
+    assert "vectorize" in str(scale.default_schedule)
+    assert "vector" not in str(scale.loops)
+    scale[0].split("i", 10)
+    assert str(scale.default_schedule) == str(scale.schedule)
+    kernel = scale.function.function
+    assert not kernel.last_compile
+    scale(50, x)  # no call is known any more
+    assert kernel.last_compile
+    assert (x == 16).all()
+
+
+def test_nobody_is_to_schedule():
+    with tw.settings(default_schedule=False):
+        scale = tw.c.load(SCALE, scop="function").scale
+        x = np.ones(5)
+        scale(5, x)
+        assert (x == 2).all()
+        assert str(scale.default_schedule) == str(scale.schedule)

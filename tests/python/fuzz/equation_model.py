@@ -238,7 +238,7 @@ class EquationCommands(OrderCommands):
         by_memory = [own[d] for d in order] if order else own
         self._add(copy_of, c, [], dtype)
         self.nests[name] = Nest([Loop(i, self.declared_loop(name, i)) for i in by_memory])
-        self.rewritten += (("cache", c, array, name),)
+        self.rewritten += (("cache", c, array, name, keeps),)
         self._compute_at(name, c, loop)
         self._store_at(name, c, loop)
 

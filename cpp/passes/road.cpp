@@ -19,6 +19,7 @@
 #include "passes/gpu/vector_accesses.h"
 #include "passes/gpu/wide_copies.h"
 #include "passes/hold_lanes.h"
+#include "passes/join_masked_stores.h"
 #include "passes/keep_extremes.h"
 #include "passes/leave_loops.h"
 #include "passes/lift_guards.h"
@@ -154,6 +155,7 @@ constexpr auto table = std::to_array<Pass>({
      },
      compiled},
     {"simplify_indices", simplify, compiled},
+    {"join_masked_stores", over_body<join_masked_stores>, masked_and_unwatched},
     {"lift_guards", over_body<lift_guards>, masked_and_unwatched},
     {"check_registers", asked<check_registers>, unwatched},
     {"gather_thread_terms",

@@ -12,6 +12,13 @@ namespace {
 /// Nodes of a value that is still looked at: each assignment may double the one before it.
 constexpr int most_nodes = 256;
 
+ValuePtr chosen(const ValuePtr &condition, const ValuePtr &then, const ValuePtr &otherwise) {
+  const auto *inverse = as<Unary>(condition);
+  return inverse != nullptr && inverse->op == Op::Not
+             ? select_value(inverse->operands[0], otherwise, then)
+             : select_value(condition, then, otherwise);
+}
+
 class OneIteration {
 public:
   explicit OneIteration(size_t most) : most_(most) {}
@@ -67,7 +74,7 @@ private:
         return false;
       }
       const ValuePtr before = now(local(assigned->id, assigned->name, assigned->value->type));
-      return assign(*assigned, select_value(condition, now(assigned->value), before));
+      return assign(*assigned, chosen(condition, now(assigned->value), before));
     });
   }
 

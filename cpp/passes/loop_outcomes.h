@@ -18,7 +18,8 @@ struct LoopOutcome {
 /// Of a body that only declares locals, and assigns them, under tests without alternatives:
 ///     if x[k] > best: best = x[k];  at = k
 /// best: x[k] if x[k] > best else best;  at: k if x[k] > best else at. Nothing for a body that does
-/// anything else, assigns more than `most` locals, or whose values would become long.
+/// anything else (a negated condition has the choices exchanged), assigns more than `most` locals,
+/// or whose values would become long.
 std::optional<std::vector<LoopOutcome>> loop_outcomes(const StmtPtr &body, size_t most);
 
 /// Does a value read one of these locals?

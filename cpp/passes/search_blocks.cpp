@@ -24,6 +24,9 @@ constexpr std::int64_t fewest_vectors = 2;
 struct Extremum {
   Op better = Op::None;   ///< Gt or Lt: the relation of a new best value to the old one
   bool finds_nan = false; ///< the first not-a-number is better than all others
+  /// Not-a-number takes the place of any, and any that of it: `not x[k] <= best`. Then the loop
+  /// runs as it is.
+  bool takes_nan = false;
   ValuePtr term;
   std::shared_ptr<const Local> best;
   std::vector<LoopOutcome> others; ///< what goes with the best value, such as its position
@@ -77,24 +80,47 @@ private:
   /// If that is the best value, and all others go with it.
   std::optional<Extremum> kept_by(const LoopOutcome &best) const {
     const auto *value = as<Select>(best.value);
-    if (value == nullptr || !same_value(value->otherwise(), best.local) ||
-        best.local->type.lanes != 1 || reads_any(value->then(), all_)) {
+    const bool keeps_otherwise = value != nullptr && same_value(value->otherwise(), best.local);
+    if (value == nullptr || best.local->type.lanes != 1 ||
+        (!keeps_otherwise && !same_value(value->then(), best.local))) {
       return std::nullopt;
     }
+    const ValuePtr &term = new_of(*value, keeps_otherwise);
     const ValuePtr condition = settled(value->condition());
-    Extremum found{Op::None, false, value->then(), best.local, {}};
+    Extremum found{Op::None, false, false, term, best.local, {}};
     for (const LoopOutcome &other : all_) {
       if (other.local->id == best.local->id) {
         continue;
       }
       const auto *goes = as<Select>(other.value);
-      if (goes == nullptr || !same_value(goes->otherwise(), other.local) ||
-          !same_value(condition, settled(goes->condition())) || reads_any(goes->then(), all_)) {
+      if (goes == nullptr ||
+          !same_value(keeps_otherwise ? goes->otherwise() : goes->then(), other.local) ||
+          !same_value(condition, settled(goes->condition())) ||
+          reads_any(new_of(*goes, keeps_otherwise), all_)) {
         return std::nullopt;
       }
-      found.others.push_back({other.local, goes->then()});
+      found.others.push_back({other.local, new_of(*goes, keeps_otherwise)});
     }
-    return compares(condition, found) ? std::optional(std::move(found)) : std::nullopt;
+    const bool is_better =
+        keeps_otherwise ? compares(condition, found) : compares_inverse(condition, found);
+    return is_better && !reads_any(term, all_) ? std::optional(std::move(found)) : std::nullopt;
+  }
+
+  static const ValuePtr &new_of(const Select &value, bool keeps_otherwise) {
+    return keeps_otherwise ? value.then() : value.otherwise();
+  }
+
+  /// The same of a condition that the old value stays: `x[k] <= best`.
+  static bool compares_inverse(const ValuePtr &condition, Extremum &found) {
+    for (const Op op : {Op::Le, Op::Ge}) {
+      const Op turned = op == Op::Le ? Op::Ge : Op::Le;
+      if (same_value(condition, binary_value(op, found.term, found.best)) ||
+          same_value(condition, binary_value(turned, found.best, found.term))) {
+        found.better = op == Op::Le ? Op::Gt : Op::Lt;
+      }
+    }
+    found.takes_nan = found.term->type.scalar.is_floating();
+    return found.better != Op::None;
   }
 
   /// Whether the condition is that the term is better, and by which relation.
@@ -183,6 +209,12 @@ private:
       most.push_back(numbered_local("most", type));
       all.push_back(declare_local(most.back()->id, "most", broadcast(what_.best, lanes_)));
     }
+    const auto before = numbered_local("before", what_.best->type);
+    const auto odd = numbered_local("odd", {Bool, lanes_});
+    if (what_.takes_nan) {
+      all.push_back(declare_local(before->id, before->name, what_.best));
+      all.push_back(declare_local(odd->id, odd->name, broadcast(boolean(false), lanes_)));
+    }
     const ValuePtr whole = floor_div(sub(loop_.upper, loop_.lower), integer(lanes_));
     const auto number = variable(numbers_.next(), "block");
     const ValuePtr begin = mul(number, integer(vectors_of_block));
@@ -196,20 +228,29 @@ private:
     for (std::int64_t k = 0; k < side_by_side; ++k) {
       const ValuePtr vector = add(mul(strip, integer(side_by_side)), integer(k));
       together.push_back(
-          takes(most[static_cast<size_t>(k)], add(loop_.lower, mul(vector, integer(lanes_)))));
+          takes(most[static_cast<size_t>(k)], add(loop_.lower, mul(vector, integer(lanes_))), odd));
     }
     look.push_back(for_loop(strip->id, strip->name,
                             mul(number, integer(vectors_of_block / side_by_side)), half,
                             LoopKind::Serial, 0, block(std::move(together))));
     const auto other = variable(numbers_.next(), "v");
     look.push_back(for_loop(other->id, other->name, mul(half, integer(side_by_side)), last,
-                            LoopKind::Serial, 0, takes(most.front(), first_of(other))));
+                            LoopKind::Serial, 0, takes(most.front(), first_of(other), odd)));
     look.push_back(compared(most, number, found));
     all.push_back(
         for_loop(number->id, number->name, integer(0),
                  floor_div(add(vectors, integer(vectors_of_block - 1)), integer(vectors_of_block)),
                  LoopKind::Serial, 0, block(std::move(look))));
-    all.push_back(if_then(binary_value(Op::Ge, found, integer(0)), placed(vectors, found)));
+    const StmtPtr position =
+        if_then(binary_value(Op::Ge, found, integer(0)), placed(vectors, found));
+    if (!what_.takes_nan) {
+      all.push_back(position);
+      return block(std::move(all));
+    }
+    const ValuePtr is_odd = either(reduce_lanes(Op::Or, odd), binary_value(Op::Ne, before, before));
+    const StmtPtr again = block({assign_local(what_.best->id, what_.best->name, before),
+                                 for_loop(loop_, loop_.lower, loop_.upper, loop_.body())});
+    all.push_back(if_then(is_odd, again, position));
     return block(std::move(all));
   }
 
@@ -219,9 +260,14 @@ private:
                    sub(loop_.upper, integer(lanes_)));
   }
 
-  StmtPtr takes(const LocalPtr &most, const ValuePtr &first) const {
-    return assign_local(most->id, most->name,
-                        binary_value(chooses(), most, vector_(what_.term, first)));
+  StmtPtr takes(const LocalPtr &most, const ValuePtr &first, const LocalPtr &odd) const {
+    const ValuePtr terms = vector_(what_.term, first);
+    const StmtPtr taken = assign_local(most->id, most->name, binary_value(chooses(), most, terms));
+    if (!what_.takes_nan) {
+      return taken;
+    }
+    return block(
+        {taken, assign_local(odd->id, odd->name, either(odd, binary_value(Op::Ne, terms, terms)))});
   }
 
   /// Behind a block: is there a better value in it?

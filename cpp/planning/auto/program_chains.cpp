@@ -88,13 +88,23 @@ private:
       const FlowGraph graph = flow_graph(program_.legal->program, {members.begin(), members.end()});
       const bool adds = std::any_of(members.begin(), members.end(),
                                     [&](const auto &name) { return adds_up(graph, name); });
-      return adds ? std::nullopt : find_chains(graph, loops);
+      auto chains = adds ? std::nullopt : find_chains(graph, loops);
+      return chains && are_vectors(members, *chains) ? std::nullopt : chains;
     } catch (const Error &error) {
       if (error.kind != ErrorKind::Limit) {
         throw;
       }
       return std::nullopt;
     }
+  }
+
+  /// Do the iterations that would run side by side lie side by side, and need nothing of each other?
+  bool are_vectors(const Names &members, const Chains &chains) const {
+    const Part &part = *parts_.at(members.front());
+    const NestLoop &loop = nests_.times(part.name).loops[part.loops - 2];
+    return chains.skew == 0 && members.size() == 1 &&
+           std::find(part.columns.begin(), part.columns.end(), *loop.iterator) !=
+               part.columns.end();
   }
 
   ChainLoops loops_of(const std::string &name) const {

@@ -69,6 +69,28 @@ def range_of(x, t):
     return low, high
 
 
+def largest_and_place(x, t):
+    m = abs(x[0])
+    at = 0
+    for i in range(1, x.shape[0]):
+        if not abs(x[i]) <= m:
+            at = i
+            m = abs(x[i])
+    return m, at
+
+
+def smallest_and_more(x, t):
+    m = t
+    at = -1
+    twice = t
+    for i in range(1, x.shape[0]):
+        if x[i] < m:
+            at = 3 * i + 1
+            twice = x[i - 1] + t
+            m = x[i]
+    return m, at, twice
+
+
 def last_below(x, t):
     at = -1
     for i in range(x.shape[0]):
@@ -167,6 +189,8 @@ FOUND_BY = {
     largest_by_max: "keep_extremes",
     largest_of_term_first: "keep_extremes",
     range_of: "keep_extremes",
+    largest_and_place: "search_blocks",
+    smallest_and_more: "search_blocks",
     last_below: "find_last",
     last_two: "find_last",
     first_equal: "find_first",

@@ -190,7 +190,8 @@ def passed_names(node: Any) -> set[str]:
 
 
 def asked_names(body: Any) -> set[str]:
-    """The names in bounds, sizes, subscripts, conditions, and arguments of calls."""
+    """The names in bounds, sizes, subscripts, conditions, and arguments of calls, and those that
+    variables of such names are made of."""
     found: set[str] = set()
     for each in nodes(body):
         match each:
@@ -209,6 +210,15 @@ def asked_names(body: Any) -> set[str]:
                 found |= names_in(each.init)
             case c_ast.UnaryOp() if each.op == "*":
                 found |= names_in(each.expr)
+    assigned = [
+        (each.lvalue.name, names_in(each.rvalue))
+        for each in nodes(body)
+        if isinstance(each, c_ast.Assignment) and isinstance(each.lvalue, c_ast.ID)
+    ]
+    before = -1
+    while before < len(found):
+        before = len(found)
+        found |= {name for of, names in assigned if of in found for name in names}
     return found
 
 

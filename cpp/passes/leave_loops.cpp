@@ -355,6 +355,18 @@ private:
   std::set<std::int64_t> scoped_;  ///< buffers that are
 };
 
+/// Is it a loop around blocks and threads of a GPU, inside of a kernel? All of them go through it.
+bool is_around_threads(const For &loop) {
+  bool has_launch = false;
+  bool has_threads = false;
+  visit_statements(loop.body(), [&](const LoopStatement &inner) {
+    const auto *other = as<For>(inner);
+    has_launch = has_launch || is<Launch>(inner);
+    has_threads = has_threads || is<Barrier>(inner) || (other != nullptr && is_gpu(other->loop));
+  });
+  return has_threads && !has_launch;
+}
+
 class Leaving {
 public:
   explicit Leaving(const Kernel &kernel)
@@ -363,7 +375,7 @@ public:
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as_loop(statement, LoopKind::Serial);
-    if (loop == nullptr || !loop->prefetches.empty()) {
+    if (loop == nullptr || !loop->prefetches.empty() || is_around_threads(*loop)) {
       return map_children(statement, *this);
     }
     const LeftLoop::Flags flags = LeftLoop(*loop, kernel_, reads_, kept_).flags();

@@ -18,6 +18,7 @@ namespace tilewright {
 ///       i = next
 ///       if not left[()]: ...
 ///       next = i + 1
+/// In a GPU's kernel loops around blocks and threads stay: no thread may leave the others.
 /// The flag is an element of a bool buffer, or a local, that no other iteration means another one
 /// by. Scalars of an iteration alone may be set without a test. Where the first iteration alone
 /// does something while the flag holds, as counters that begin with 0 there do, the flag is asked

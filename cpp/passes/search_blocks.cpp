@@ -262,7 +262,7 @@ private:
 
   StmtPtr takes(const LocalPtr &most, const ValuePtr &first, const LocalPtr &odd) const {
     const ValuePtr terms = vector_(what_.term, first);
-    const StmtPtr taken = assign_local(most->id, most->name, binary_value(chooses(), most, terms));
+    StmtPtr taken = assign_local(most->id, most->name, binary_value(chooses(), most, terms));
     if (!what_.takes_nan) {
       return taken;
     }

@@ -98,7 +98,8 @@ private:
     }
   }
 
-  /// Do the iterations that would run side by side lie side by side, and need nothing of each other?
+  /// Do the iterations that would run side by side need nothing of each other, and could be the
+  /// lanes of vectors?
   bool are_vectors(const Names &members, const Chains &chains) const {
     const Part &part = *parts_.at(members.front());
     const NestLoop &loop = nests_.times(part.name).loops[part.loops - 2];

@@ -61,6 +61,10 @@ def any_order(
 MOST_OPERATIONS = 16_000_000
 """On integer sets, for the loops that a program is given before its first call: some seconds."""
 
+MOST_INLINED = 100
+"""Statements of a program whose local scalars are inlined before its first call: of many more, each
+question whether that is legal takes long."""
+
 _TOO_LONG = (
     "better nests take too long to be found before the first call; auto_schedule() finds them"
 )
@@ -134,7 +138,8 @@ def _found(
         return tiles
     if in_time:
         order.apply_to(function)
-    if not endless and inline_local_scalars(function, each_command(order.commands)):
+    inlines = in_time or len(function.computations) <= MOST_INLINED
+    if not endless and inlines and inline_local_scalars(function, each_command(order.commands)):
         order = function.schedule
     try:
         most = 0 if in_time else MOST_OPERATIONS

@@ -4,10 +4,13 @@ program is without a meaning."""
 
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 import pytest
 from c_oracle import assert_same_bits, check, compiled, copies, run_c
 from random_kernels import CountingKernel, JumpingKernel, Kernel, arguments
+from random_run import kernel_case
 
 import tilewright as tw
 
@@ -50,3 +53,9 @@ def test_compiled(block: int, of: type[Kernel]) -> None:
             if isinstance(value, np.ndarray):
                 assert_same_bits(value, wanted, kernel.name)
     assert taken
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.TilewrightWarning")
+def test_no_thread_leaves_a_loop_around_the_others():
+    """Found by a random program: `break` of a loop around a GPU's blocks was a `while` in a kernel."""
+    kernel_case(7, collections.Counter())

@@ -261,6 +261,11 @@ void fission_command(MappingState &state, const Command &command) {
         placement.shared > level) {
       placement.shared = level;
       changed = true;
+      if (level == 0 && placement.compute_at) {
+        // In no loop of its reader any more, all of it is computed before.
+        placement.compute_at = false;
+        state.allocations.erase(placement.computation);
+      }
     }
   }
   if (!changed) {

@@ -62,7 +62,14 @@ class OrderCommands(MappingState):
         cut = [p for p in self.placements if c in p[:2] and p.shared > level]
         if not cut:
             raise Refused("not shared")
-        self.placements = [p._replace(shared=level) if p in cut else p for p in self.placements]
+        # In no loop of its reader any more, all of it is computed before.
+        left = {p.computation for p in cut if p.inside and level == 0}
+        self.placements = [
+            p._replace(shared=level, inside=p.inside and level > 0) if p in cut else p
+            for p in self.placements
+        ]
+        for name in left:
+            self.allocations.pop(name, None)
 
     def paths(self) -> dict[str, list[int]]:
         """Static positions s0, s1, ... of each computation: a tree of sequences, by nested lists."""

@@ -4,6 +4,7 @@ would change the result is refused."""
 
 from __future__ import annotations
 
+import numpy as np
 import programs
 import pytest
 from programs import Program, check
@@ -210,3 +211,22 @@ def test_store_at_of_a_shared_buffer():
     program.function["B"].compute_at("C", i)
     program.function["A"].store_in("B[i + 3]")
     nonsense(program, lambda f: f["B"].store_at("C", i), "so it cannot hold A too")
+
+
+def test_a_chain_that_leaves_all_loops_of_its_reader_is_computed_whole():
+    """Of what is read alone, a recurrence would begin with what nobody has computed."""
+    a, b = tw.iters("a b")
+    N, M = tw.params("N M")
+    C = tw.computation("C", {a: N, b: N}, dtype=tw.float64)
+    C.define(a == 0, b * 1.0)
+    C.define((a > 0) & (a <= b), C[a - 1, b] + 1.0)
+    E = tw.computation("E", {i: (N + 2) // 2, j: M}, dtype=tw.float64)
+    E.define((i >= 2) & (2 * i <= N), E[i - 1, j] + C[i - 1, N - i - 1])
+    E.define(i == 1, 3.0)
+    f = tw.function("f", outputs=[E])
+    f["C"].interchange(a, b)
+    with f.transaction():
+        f["C"].compute_at("E", j).fission(b)
+    for n, m in ((2, 1), (6, 2), (9, 4)):
+        wanted = f.evaluate(N=n, M=m)
+        np.testing.assert_array_equal(f(N=n, M=m)[1:], wanted[1:])

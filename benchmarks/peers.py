@@ -43,6 +43,9 @@ VENV = pathlib.Path(
 PYPI = [
     "numpy",
     "ml_dtypes",
+    "lark",
+    "pcpp",
+    "pycparser",
     "matplotlib",
     "threadpoolctl",
     "pytest",

@@ -6,6 +6,7 @@
     scripts/bench polybench --folder PolyBenchC-4.2.1 --check MINI    values alone, bit for bit
     scripts/bench polybench --folder PolyBenchC-4.2.1 --check MINI --target gpu-emulator    as kernels
     scripts/bench npbench --folder npbench    NPBench's NumPy functions, beside Numba, Pythran and DaCe
+    scripts/bench tsvc --folder TSVC_2    TSVC's loops in C without a command, beside gcc and clang
     scripts/bench --install-peers    first makes a virtual environment with the peers from PyPI
 
 Each topic runs in a process of its own for each number of threads, which its affinity mask and the
@@ -215,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--folder",
         type=pathlib.Path,
-        help="PolyBench/C 4.2.1, for the topics polybench and planning; NPBench, for npbench",
+        help="PolyBench/C 4.2.1, for the topics polybench and planning; NPBench, for npbench; TSVC_2, for tsvc",
     )
     parser.add_argument(
         "--check",
@@ -244,7 +245,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.topics:
             return 0
     if options.folder:
-        topic_of_files = "NPBENCH" if options.topics == ["npbench"] else "POLYBENCH"
+        names = {("npbench",): "NPBENCH", ("tsvc",): "TSVC"}
+        topic_of_files = names.get(tuple(options.topics), "POLYBENCH")
         os.environ[f"{topic_of_files}_FOLDER"] = str(options.folder.resolve())
     if options.check:
         if options.topics != ["polybench"] or not options.folder:

@@ -79,7 +79,7 @@ private:
   std::vector<StmtPtr> joined(std::vector<StmtPtr> all) {
     for (size_t k = 0; k < all.size(); ++k) {
       const Store *first = vector_store(all[k]);
-      if (first == nullptr || depends_on_locals(*first)) {
+      if (first == nullptr || !has_plain_place(*first)) {
         continue;
       }
       size_t end = k + 1; // behind the last statement that gains by it
@@ -99,12 +99,19 @@ private:
     return all;
   }
 
-  static bool depends_on_locals(const Store &store) {
-    bool found = false;
+  /// Has each lane an element of its own, which is the same one wherever it is named?
+  static bool has_plain_place(const Store &store) {
+    bool is_apart = false;
+    bool is_plain = true;
     for (const ValuePtr &subscript : store.subscripts) {
-      visit_value(subscript, [&](const Value &node) { found = found || is<Local>(node); });
+      const auto *steps = as<Ramp>(subscript);
+      is_apart = is_apart || (steps != nullptr && steps->stride != 0 && steps->inner == 1);
+      is_plain = is_plain && (steps != nullptr || subscript->type.lanes == 1);
+      visit_value(subscript, [&](const Value &node) {
+        is_plain = is_plain && !is<Local>(node) && !is<Load>(node) && !is<Extern>(node);
+      });
     }
-    return found;
+    return is_apart && is_plain;
   }
 
   /// The statements with those in [begin, end) joined, the first of which is a store.

@@ -4,6 +4,7 @@
 #include "loops/verify.h"
 #include "passes/add_chosen_terms.h"
 #include "passes/carry_elements.h"
+#include "passes/check_ahead.h"
 #include "passes/choose_by_lanes.h"
 #include "passes/contract_arrays.h"
 #include "passes/count_joined_loops.h"
@@ -175,6 +176,7 @@ constexpr auto table = std::to_array<Pass>({
     {"keep_extremes", over_body<keep_extremes>, on_cpu_unwatched},
     {"find_last", over_body<find_last>, on_cpu_unwatched},
     {"find_first", over_kernel<find_first>, on_cpu_unwatched},
+    {"check_ahead", over_body<check_ahead>, on_cpu_unwatched},
     {"simplify_indices", simplify, compiled},
     {"align_vectors", over_kernel<align_vectors>, on_gpu},
     {"widen_copies", over_kernel<widen_copies>, on_gpu},

@@ -83,5 +83,19 @@ TEST(JoinMaskedStores, OtherElementsOfTheArrayAndChecksEndIt) {
   }
 }
 
+TEST(JoinMaskedStores, LanesThatMayMeetInOneElementStay) {
+  Lanes with;
+  const ValuePtr chosen = cast_value(with.read(0), Int64); // by data
+  const ValuePtr one = broadcast(with.k, lanes);
+  for (const ValuePtr &place : {chosen, one}) {
+    const auto under = [&](const ValuePtr &mask, double value) {
+      return if_then(reduce_lanes(Op::Or, mask),
+                     store(1, "Y", {place}, Lanes::number(value), Op::None, mask));
+    };
+    const std::string text = with.joined({under(with.m, 1), under(with.n_mask, 2)});
+    EXPECT_EQ(text.find("kept"), std::string::npos) << text;
+  }
+}
+
 } // namespace
 } // namespace tilewright::test

@@ -36,8 +36,9 @@ StmtPtr with_chosen_term(const StmtPtr &statement, const ValuePtr &condition) {
   const auto *assigned = as<AssignLocal>(statement);
   const auto *sum = assigned == nullptr ? nullptr : as<Binary>(assigned->value);
   const ValueType type = assigned == nullptr ? ValueType{} : assigned->value->type;
-  if (sum == nullptr || (sum->op != Op::Add && sum->op != Op::Sub) || type.lanes != 1 ||
-      !type.scalar.is_floating()) {
+  // Terms of a reduction are added in one step with their products (fused): these stay.
+  if (sum == nullptr || assigned->op != Op::None || (sum->op != Op::Add && sum->op != Op::Sub) ||
+      type.lanes != 1 || !type.scalar.is_floating()) {
     return nullptr;
   }
   const ValuePtr own = local(assigned->id, assigned->name, type);
@@ -52,8 +53,7 @@ StmtPtr with_chosen_term(const StmtPtr &statement, const ValuePtr &condition) {
   const ValuePtr zero = zero_of(type.scalar);
   const ValuePtr nothing = sum->op == Op::Sub ? zero : unary_value(Op::Neg, zero);
   return assign_local(assigned->id, assigned->name,
-                      binary_value(sum->op, own, select_value(condition, term, nothing)),
-                      assigned->op);
+                      binary_value(sum->op, own, select_value(condition, term, nothing)));
 }
 
 bool reads_local(const ValuePtr &value, std::int64_t id) {

@@ -5,9 +5,9 @@
 
 namespace tilewright {
 
-/// A serial or parallel loop without loops inside that asks of each iteration whether what lies side
-/// by side in an array is a subscript asks it of the least and the largest one before, if it has
-/// many iterations, and runs without the question if both are:
+/// A serial or parallel loop without loops inside that asks of each iteration whether what lies
+/// side by side in an array is a subscript asks it of the least and the largest one before, if it
+/// has many iterations, and runs without the question if both are:
 ///     for p in range(a, b):
 ///       index = col[p]
 ///       assert 0 <= index < n

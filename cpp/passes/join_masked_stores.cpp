@@ -23,7 +23,9 @@ const Store *masked_store(const StmtPtr &statement) {
 const Store *vector_store(const StmtPtr &statement) {
   const auto *plain = as<Store>(statement);
   const Store *store = plain != nullptr ? plain : masked_store(statement);
-  return store != nullptr && store->value->type.lanes > 1 ? store : nullptr;
+  // Terms of a reduction are added in one step with their products (fused), where they are stored.
+  const bool is_value = store != nullptr && store->op == Op::None;
+  return is_value && store->value->type.lanes > 1 ? store : nullptr;
 }
 
 bool is_place(const Store &place, std::int64_t buffer, const std::vector<ValuePtr> &subscripts) {
@@ -55,7 +57,7 @@ Meeting meeting_of(const StmtPtr &root, const Store &place) {
     const auto *store = as<Store>(statement);
     if (store != nullptr && store->buffer == place.buffer) {
       const bool is_it = is_place(place, store->buffer, store->subscripts) &&
-                         store->value->type == place.value->type;
+                         store->value->type == place.value->type && store->op == Op::None;
       (is_it ? met.stores : met.ends) = true;
     }
     met.ends = met.ends || !is_known;

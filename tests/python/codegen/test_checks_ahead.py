@@ -60,6 +60,7 @@ def test_what_fails_fails_in_its_iteration(wrong, value):
 
 def test_a_loop_that_changes_its_subscripts_asks_each_time():
     text = {
-        each.name: str(each) for each in FUNCTIONS["moved"].inspect(*arguments(99, np.int32)).passes()
+        each.name: str(each)
+        for each in FUNCTIONS["moved"].inspect(*arguments(99, np.int32)).passes()
     }
     assert "are_inside" not in str(text)

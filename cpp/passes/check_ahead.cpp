@@ -39,6 +39,8 @@ struct Changes {
   std::set<std::int64_t> buffers;
   std::set<std::int64_t> locals;
   bool has_loops = false;
+  /// Are elements changed that data choose? No vectors are made of such a loop.
+  bool are_scattered = false;
 
   explicit Changes(const StmtPtr &body) {
     visit_statements(body, [&](const LoopStatement &statement) {
@@ -46,11 +48,29 @@ struct Changes {
                   is<Allocate>(statement) || is<Timed>(statement);
       if (const auto *change = as<ElementChange>(statement)) {
         buffers.insert(change->buffer);
+        for (const ValuePtr &subscript : change->subscripts) {
+          are_scattered = are_scattered || !is_plain(subscript, body);
+        }
       } else if (const auto *assigned = as<AssignLocal>(statement)) {
         locals.insert(assigned->id);
       }
     });
   }
+  /// Is it made of the loops' variables alone?
+  static bool is_plain(const ValuePtr &subscript, const StmtPtr &body) {
+    bool found = true;
+    visit_value(subscript, [&](const Value &node) {
+      found = found && !is<Load>(node) && !is<Local>(node);
+      if (const auto *variable = as<Variable>(node)) {
+        visit_statements(body, [&](const LoopStatement &statement) {
+          const auto *named = as<Let>(statement);
+          found = found && (named == nullptr || named->id != variable->id);
+        });
+      }
+    });
+    return found;
+  }
+
   bool touches(const ValuePtr &value) const {
     bool found = false;
     visit_value(value, [&](const Value &node) {
@@ -83,7 +103,7 @@ private:
   static std::vector<Question> questions_of(const For &loop) {
     const Changes changes(loop.body());
     std::vector<Question> found;
-    if (changes.has_loops || !is<Block>(loop.body())) {
+    if (changes.has_loops || changes.are_scattered || !is<Block>(loop.body())) {
       return found;
     }
     std::map<std::int64_t, ValuePtr> declared;

@@ -19,7 +19,7 @@ namespace tilewright {
 ///     else: the loop as it was
 /// Python's subscripts that count from the end where they are negative are left to the loop as it
 /// was, too. What fails, fails where it did, with all that came before. Compilers make vectors of a
-/// loop that cannot fail.
+/// loop that cannot fail; loops that store where data say stay, since nobody can of them.
 StmtPtr check_ahead(const StmtPtr &body);
 
 } // namespace tilewright

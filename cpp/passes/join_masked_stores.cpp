@@ -11,18 +11,26 @@ namespace tilewright {
 
 namespace {
 
+/// Do data decide which lanes take part? Those of the end of a loop are the same everywhere, and
+/// accumulators (promote_accumulators) live with that.
+bool is_of_data(const ValuePtr &mask) {
+  bool found = false;
+  visit_value(mask, [&](const Value &node) { found = found || is<Local>(node) || is<Load>(node); });
+  return found;
+}
+
 /// A store under a mask, asked for as vectorize_loops does: if any lane takes part.
 const Store *masked_store(const StmtPtr &statement) {
   const auto *test = as<If>(statement);
   const auto *store =
       as<Store>(test != nullptr && !test->has_otherwise() ? test->then() : statement);
-  return store != nullptr && store->mask ? store : nullptr;
+  return store != nullptr && store->mask && is_of_data(store->mask) ? store : nullptr;
 }
 
 /// The same, or a store of all lanes.
 const Store *vector_store(const StmtPtr &statement) {
   const auto *plain = as<Store>(statement);
-  const Store *store = plain != nullptr ? plain : masked_store(statement);
+  const Store *store = plain != nullptr && !plain->mask ? plain : masked_store(statement);
   // Terms of a reduction are added in one step with their products (fused), where they are stored.
   const bool is_value = store != nullptr && store->op == Op::None;
   return is_value && store->value->type.lanes > 1 ? store : nullptr;

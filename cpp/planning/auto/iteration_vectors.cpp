@@ -189,7 +189,9 @@ private:
       const auto begin = part.begins.find(iterator);
       strips.begin = begin == part.begins.end() ? strips.begin : begin->second;
     }
-    if (!has_columns || strips.lanes < fewest_lanes || (depth > 0 && !strips.serial.empty()) ||
+    // What is computed one by one would go through memory to reach the vectors.
+    const bool are_mixed = !strips.serial.empty() && (depth > 0 || !strips.locals.empty());
+    if (!has_columns || strips.lanes < fewest_lanes || are_mixed ||
         !are_elements_apart(members, depth)) {
       return std::nullopt;
     }

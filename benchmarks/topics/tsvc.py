@@ -120,9 +120,11 @@ def cases(context: Context) -> Iterator[Case]:
             }
             tw.settings.fast_math = kind == "fast-math"
             for loop in all_loops[:: 10 if context.quick else 1]:
-                function = tw.c.load(head + loop.text, scop="function").functions[loop.name]
+                module = tw.c.load(head + loop.text, scop="function")
                 try:
+                    function = module.functions[loop.name]
                     _run(function, loop)()
+                    function.wait_optimized()
                 except tw.TranslationError as error:
                     print(f"{loop.name} is refused: {error.message}")
                     continue

@@ -245,6 +245,21 @@ class CFunction(_core.KnownCalls):
         running = self._running
         return cast("Schedule", (self.function if running is None else running.general).schedule)
 
+    def wait_optimized(self, timeout: float | None = None) -> bool:
+        """Waits until the background has no better code to make for what calls have run so far.
+
+        Args:
+            timeout: the longest wait, in seconds.
+
+        Returns:
+            Whether all of that is code that was optimised in full.
+        """
+        if self._function is None:
+            return True  # calls were kept, with their code
+        running = self._running
+        waits = self._function.function if running is None else running
+        return waits.wait_optimized(timeout)
+
     def _ask_kept(self) -> bool:
         """Whether there are calls now that were kept."""
         return self._keeper.take()

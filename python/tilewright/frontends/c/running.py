@@ -45,6 +45,11 @@ class Running:
         """For all values of strides."""
         return self._for(())
 
+    def wait_optimized(self, timeout: float | None) -> bool:
+        """Of all that were made so far; see `tw.Function.wait_optimized`."""
+        said = [made.function.wait_optimized(timeout) for made in self._made.values()]
+        return all(said)
+
     def of_call(
         self, program: tree.Program, bound: Mapping[str, Any]
     ) -> tuple[TranslatedFunction, tuple[str, ...]]:

@@ -117,9 +117,9 @@ def test_commands_begin_with_the_order_of_the_file_and_end_the_default():
 def test_waiting_is_for_what_runs():
     scale = tw.c.load(SCALE, scop="function").scale
     assert scale.wait_optimized()  # nothing has run
+    made = scale._running.general.function  # no call is kept from now on
     scale(50, np.ones(50))
     scale.wait_optimized()
-    made = scale._running.general.function
     assert made.last_compile
     assert not made._pending
     assert not scale.function.function.last_compile

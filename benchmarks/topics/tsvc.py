@@ -98,9 +98,16 @@ def _compiled(library: ctypes.CDLL, loop: tsvc_files.Loop) -> Callable[..., Any]
     return call
 
 
-def _compare(ours: Any, theirs: Any) -> None:
+def _reordered(ours: Any, theirs: Any) -> None:
+    """Sums of single precision in another order."""
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-2, atol=1e-4, equal_nan=True)
+
+
+def _in_order(ours: Any, theirs: Any) -> None:
+    """The same operations; sines are our library's."""
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7, equal_nan=True)
 
 
 def cases(context: Context) -> Iterator[Case]:
@@ -138,7 +145,7 @@ def cases(context: Context) -> Iterator[Case]:
                         for name, library in libraries.items()
                     },
                     group=kind,
-                    compare=_compare,
+                    compare=_in_order if kind == "strict" else _reordered,
                     goals={"best": 0.95},
                     note=f"{kind} for all",
                 )

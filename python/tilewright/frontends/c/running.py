@@ -47,7 +47,9 @@ class Running:
 
     def wait_optimized(self, timeout: float | None) -> bool:
         """Of all that were made so far; see `tw.Function.wait_optimized`."""
-        said = [made.function.wait_optimized(timeout) for made in self._made.values()]
+        with self._lock:
+            made = list(self._made.values())
+        said = [each.function.wait_optimized(timeout) for each in made]
         return all(said)
 
     def of_call(
@@ -62,7 +64,8 @@ class Running:
         if self._strides is None:
             self._strides = strides_of(program)
         values = tuple(int(bound[name]) for name in self._strides)
-        if not values or (values not in self._made and len(self._made) >= MOST_STRIDES):
+        own = sum(map(bool, self._made))  # () is for all
+        if not values or (values not in self._made and own >= MOST_STRIDES):
             return self.general, ()
         return self._for(values), self._strides
 

@@ -1,5 +1,6 @@
 #include "passes/check_ahead.h"
 
+#include "loops/summing_loops.h"
 #include "loops/traverse.h"
 #include "passes/loop_outcomes.h"
 #include "passes/terms_in_lanes.h"
@@ -143,8 +144,8 @@ private:
         from_end = named->second;
       }
       const ValuePtr upper = resolved(check->upper);
-      if (changes.touches(subscript) || changes.touches(upper) || reads_variable(upper, loop.id) ||
-          !reads_variable(subscript, loop.id)) {
+      if (changes.touches(subscript) || changes.touches(upper) || mentions(upper, loop.id) ||
+          !mentions(subscript, loop.id)) {
         continue;
       }
       if (const auto *cast = as<Cast>(subscript)) {

@@ -1,5 +1,6 @@
 #include "passes/find_last.h"
 
+#include "loops/summing_loops.h"
 #include "loops/traverse.h"
 #include "passes/loop_outcomes.h"
 #include "passes/terms_in_lanes.h"
@@ -13,8 +14,6 @@ namespace tilewright {
 namespace {
 
 constexpr size_t most_locals = 4;
-/// Loops of fewer vectors stay as they are.
-constexpr std::int64_t fewest_asked_vectors = 2;
 /// Before the one is looked for.
 constexpr int vectors_asked_at_once = 4;
 
@@ -76,7 +75,7 @@ private:
         bytes = std::max(bytes, static_cast<int>(read->type.scalar.bytes()));
       }
     });
-    if (bytes == 0 || has_more || !reads_variable(last.condition, loop.id)) {
+    if (bytes == 0 || has_more || !mentions(last.condition, loop.id)) {
       return nullptr;
     }
     const int lanes = term_vector_bytes / bytes;
@@ -87,9 +86,7 @@ private:
     const ValuePtr first =
         maximum(sub(loop.upper, mul(add(back, integer(1)), integer(lanes))), loop.lower);
     const ValuePtr holds = vector(last.condition, first);
-    const auto begin = as_integer(loop.lower);
-    const auto end = as_integer(loop.upper);
-    if (!holds || (begin && end && *end - *begin < fewest_asked_vectors * lanes)) {
+    if (!holds || is_short(loop, lanes)) {
       return nullptr;
     }
     const ScalarType count{TypeKind::Int, static_cast<std::uint8_t>(8 * bytes)};
@@ -126,7 +123,7 @@ private:
                declare_local(goes_on->id, goes_on->name, boolean(true)),
                step(any, vectors_asked_at_once, whole), step(holds, 1, vectors),
                if_then(binary_value(Op::Lt, back, vectors), block(std::move(set)))});
-    return if_then(binary_value(Op::Ge, extent, integer(fewest_asked_vectors * lanes)), search,
+    return if_then(binary_value(Op::Ge, extent, integer(fewest_vectors * lanes)), search,
                    for_loop(loop, loop.lower, loop.upper, loop.body()));
   }
 

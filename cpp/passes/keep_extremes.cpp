@@ -1,5 +1,7 @@
 #include "passes/keep_extremes.h"
 
+#include "algorithm/expression.h"
+#include "loops/summing_loops.h"
 #include "loops/traverse.h"
 #include "passes/loop_outcomes.h"
 #include "passes/terms_in_lanes.h"
@@ -16,8 +18,6 @@ namespace {
 constexpr size_t most_kept = 3;
 /// ExtremeVectors whose lanes have extremes of their own, so that none waits for the one before.
 constexpr std::int64_t extremes_at_once = 4;
-/// Loops of fewer vectors stay as they are.
-constexpr std::int64_t fewest_extreme_vectors = 2;
 
 using KeptPtr = std::shared_ptr<const Local>;
 
@@ -30,22 +30,6 @@ struct Extreme {
   bool takes_nan = false;
 };
 
-/// The relation with its operands exchanged.
-Op exchanged(Op relation) {
-  switch (relation) {
-  case Op::Lt:
-    return Op::Gt;
-  case Op::Le:
-    return Op::Ge;
-  case Op::Gt:
-    return Op::Lt;
-  case Op::Ge:
-    return Op::Le;
-  default:
-    return Op::None;
-  }
-}
-
 /// Of `term` if `kept` is in the given relation to it, and of what is kept otherwise; or the other
 /// way round.
 std::optional<Extreme> chosen_extreme(const KeptPtr &kept, const Select &value) {
@@ -55,14 +39,14 @@ std::optional<Extreme> chosen_extreme(const KeptPtr &kept, const Select &value) 
     return std::nullopt;
   }
   const auto *test = as<Binary>(value.condition());
-  if (test == nullptr || exchanged(test->op) == Op::None) {
+  if (test == nullptr || mirrored(test->op) == test->op) { // no order
     return std::nullopt;
   }
   Op relation = Op::None; // of the term to what is kept
   if (same_value(test->left(), term) && same_value(test->right(), kept)) {
     relation = test->op;
   } else if (same_value(test->right(), term) && same_value(test->left(), kept)) {
-    relation = exchanged(test->op);
+    relation = mirrored(test->op);
   } else {
     return std::nullopt;
   }
@@ -101,29 +85,21 @@ public:
   StmtPtr make() {
     const bool are_beside =
         std::all_of(extremes_.begin(), extremes_.end(), [&](const Extreme &each) {
-          return each.kept->type == extremes_.front().kept->type &&
-                 reads_variable(each.term, loop_.id) && vector_(each.term, loop_.lower);
+          return each.kept->type == extremes_.front().kept->type && mentions(each.term, loop_.id) &&
+                 vector_(each.term, loop_.lower);
         });
-    if (!are_beside || is_short()) {
+    if (!are_beside || is_short(loop_, lanes_)) {
       return nullptr;
     }
     const ValuePtr extent = sub(loop_.upper, loop_.lower);
     const auto is_open = numbered_local("is_open", {Bool, 1}); // what follows is still to be found
-    const ValuePtr are_enough =
-        binary_value(Op::Ge, extent, integer(fewest_extreme_vectors * lanes_));
+    const ValuePtr are_enough = binary_value(Op::Ge, extent, integer(fewest_vectors * lanes_));
     return block({declare_local(is_open->id, is_open->name, boolean(true)),
                   if_then(are_enough, found(is_open)),
                   if_then(is_open, for_loop(loop_, loop_.lower, loop_.upper, loop_.body()))});
   }
 
 private:
-  bool is_short() const {
-    const auto *least = as_binary(loop_.upper, Op::Min);
-    const auto first = as_integer(loop_.lower);
-    const auto end = as_integer(least != nullptr ? least->right() : loop_.upper);
-    return first && end && *end - *first < fewest_extreme_vectors * lanes_;
-  }
-
   KeptPtr numbered_local(const std::string &name, ValueType type) {
     return local(numbers_.next(), name, type);
   }

@@ -110,15 +110,6 @@ bool reads_any(const ValuePtr &value, const std::vector<LoopOutcome> &locals) {
   return found;
 }
 
-bool reads_variable(const ValuePtr &value, std::int64_t variable) {
-  bool found = false;
-  visit_value(value, [&](const Value &node) {
-    const auto *own = as<Variable>(node);
-    found = found || (own != nullptr && own->id == variable);
-  });
-  return found;
-}
-
 ValuePtr with_variable(const ValuePtr &value, std::int64_t variable, const ValuePtr &by) {
   return ValueRewriter([&](const ValuePtr &node) -> ValuePtr {
     const auto *own = as<Variable>(node);

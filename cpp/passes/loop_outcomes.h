@@ -24,7 +24,6 @@ std::optional<std::vector<LoopOutcome>> loop_outcomes(const StmtPtr &body, size_
 
 /// Does a value read one of these locals?
 bool reads_any(const ValuePtr &value, const std::vector<LoopOutcome> &locals);
-bool reads_variable(const ValuePtr &value, std::int64_t variable);
 ValuePtr with_variable(const ValuePtr &value, std::int64_t variable, const ValuePtr &by);
 
 } // namespace tilewright

@@ -17,8 +17,6 @@ constexpr size_t most_others = 4;
 constexpr std::int64_t side_by_side = 2;
 /// In a block: enough of them to pay for a look at all lanes, few enough to be searched again.
 constexpr std::int64_t vectors_of_block = 16;
-/// Loops of fewer vectors stay as they are.
-constexpr std::int64_t fewest_vectors = 2;
 
 /// What a loop keeps.
 struct Extremum {
@@ -152,7 +150,7 @@ public:
 
   /// Null where the terms do not lie side by side.
   StmtPtr make() {
-    if (!vector_(what_.term, loop_.lower) || is_short()) {
+    if (!vector_(what_.term, loop_.lower) || is_short(loop_, lanes_)) {
       return nullptr;
     }
     const ValuePtr extent = sub(loop_.upper, loop_.lower);
@@ -167,14 +165,6 @@ public:
   }
 
 private:
-  /// Does it have but a few iterations, whatever the sizes are?
-  bool is_short() const {
-    const auto *least = as_binary(loop_.upper, Op::Min);
-    const auto first = as_integer(loop_.lower);
-    const auto end = as_integer(least != nullptr ? least->right() : loop_.upper);
-    return first && end && *end - *first < fewest_vectors * lanes_;
-  }
-
   using LocalPtr = std::shared_ptr<const Local>;
 
   LocalPtr numbered_local(const std::string &name, ValueType type = {Int64, 1}) {

@@ -1,6 +1,7 @@
 #include "passes/terms_in_lanes.h"
 
 #include "loops/linear.h"
+#include "loops/summing_loops.h"
 #include "passes/loop_outcomes.h"
 
 #include <algorithm>
@@ -8,8 +9,15 @@
 
 namespace tilewright {
 
+bool is_short(const For &loop, int lanes) {
+  const auto *least = as_binary(loop.upper, Op::Min);
+  const auto first = as_integer(loop.lower);
+  const auto end = as_integer(least != nullptr ? least->right() : loop.upper);
+  return first && end && *end - *first < fewest_vectors * lanes;
+}
+
 ValuePtr TermsInLanes::operator()(const ValuePtr &value, const ValuePtr &at) const {
-  if (!reads_variable(value, variable_)) {
+  if (!mentions(value, variable_)) {
     return value->type.lanes == 1 ? broadcast(value, lanes_) : nullptr;
   }
   if (const auto *read = as<Load>(value)) {
@@ -41,15 +49,14 @@ ValuePtr TermsInLanes::loaded(const Load &read, const ValuePtr &at) const {
   std::vector<ValuePtr> subscripts = read.subscripts();
   if (read.type.lanes != 1 || subscripts.empty() || !is_index(subscripts.back()) ||
       std::any_of(subscripts.begin(), subscripts.end() - 1,
-                  [&](const ValuePtr &each) { return reads_variable(each, variable_); })) {
+                  [&](const ValuePtr &each) { return mentions(each, variable_); })) {
     return nullptr;
   }
   const auto step = linear_of(subscripts.back());
-  const auto own = step ? std::find_if(step->terms.begin(), step->terms.end(),
-                                       [&](const Linear::Term &term) {
-                                         return reads_variable(term.atom, variable_);
-                                       })
-                        : std::vector<Linear::Term>::const_iterator();
+  const auto own =
+      step ? std::find_if(step->terms.begin(), step->terms.end(),
+                          [&](const Linear::Term &term) { return mentions(term.atom, variable_); })
+           : std::vector<Linear::Term>::const_iterator();
   if (!step || own == step->terms.end() || !is<Variable>(own->atom) || own->coefficient != 1) {
     return nullptr;
   }

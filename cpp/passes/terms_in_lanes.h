@@ -10,6 +10,11 @@ namespace tilewright {
 
 /// Of one vector of terms: two registers of 32 bytes, or one of 64.
 inline constexpr int term_vector_bytes = 64;
+/// Loops of fewer vectors stay as they are.
+inline constexpr std::int64_t fewest_vectors = 2;
+
+/// Has it fewer, whatever the sizes are?
+bool is_short(const For &loop, int lanes);
 
 /// Makes of a value of one iteration that of `lanes` iterations, the first of which is `at`.
 class TermsInLanes {

@@ -254,6 +254,10 @@ class EquationCommands(OrderCommands):
         if any(one.value.looked_up() for one in nest.loops):
             raise NotModelled("loops that a planner made")
         summed = set(self.iterators[c][len(own) :])
+        if any(one.value.uses(summed) and one.value.own_range(1) is not None for one in nest.loops):
+            raise NotModelled(
+                "a loop of one iteration, which belongs to either side of a reduction"
+            )
         driven = [d for d in range(level + 1) if nest.loops[d].value.uses(summed)]
         if driven:
             self._factor_several(c, driven, name)

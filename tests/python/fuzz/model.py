@@ -60,6 +60,9 @@ class Model(LoopCommands, EquationCommands, StorageCommands, FunctionCommands):
             getattr(result, "_" + name)(computation, *arguments)
         if result.rewritten != self.rewritten:
             result._forget_promises(self)
+        for c, nest in result.nests.items():
+            if c not in self.nests or nest.loops != self.nests[c].loops:
+                result.require_known_beginning(c)
         result._fit()
         result.require_replaceable()
         if whole:

@@ -145,6 +145,16 @@ class MappingState:
         driven = self.driven(c)
         return driven.index(True) if True in driven else len(driven)
 
+    def require_known_beginning(self, c: str) -> None:
+        """A reduction begins in the loops outside of the first one over terms. Nobody says whether one of a single
+        iteration, as (k % 3) // 4, is over terms: isl sees in some that no iterator is left, and not in others."""
+        first = self.outside_terms(c)
+        loops = self.nests[c].loops
+        if first < len(loops) and loops[first].value.own_range(1) is not None:
+            raise NotModelled(
+                "a loop of one iteration, which belongs to either side of a reduction"
+            )
+
     def finish_reads(self, c: str, array: str) -> bool:
         """Whether what is computed from the result of all terms reads an array."""
         reduction, (_, value) = self.reduction(c), self.computations[c]["pieces"][0]

@@ -14,6 +14,7 @@
 #include "passes/find_last.h"
 #include "passes/fuse_block_ends.h"
 #include "passes/gpu/map_launches.h"
+#include "passes/gpu/single_blocks.h"
 #include "passes/gpu/spread_elements.h"
 #include "passes/gpu/staged_copies.h"
 #include "passes/gpu/thread_reductions.h"
@@ -118,6 +119,7 @@ constexpr auto table = std::to_array<Pass>({
     {"tighten_guards", over_body<tighten_guards>, always},
     {"simplify_indices", simplify, always},
     {"check_joined_loops", asked<check_joined_loops>, always},
+    {"take_out_single_blocks", over_kernel<take_out_single_blocks>, for_gpu},
     {"spread_elements", over_kernel<spread_elements>, for_gpu},
     {"check_register_loops", asked<check_register_loops>, compiled},
     {"contract_arrays", over_kernel<contract_arrays>, unwatched_cpu_or_source},

@@ -50,6 +50,8 @@ struct ThreadsModule {
     MathTarget target;
     target.has_fma = true;
     target.has_library = false;
+    target.has_exp2 = !given.threads->is_on_host(); // the emulator's code runs on a CPU in the end
+    target.is_inlined = target.has_exp2;
     emitter.emplace(kernel, *module, options, target);
   }
 

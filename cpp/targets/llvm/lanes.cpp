@@ -1,6 +1,7 @@
 #include "targets/llvm/lanes.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 
 namespace tilewright::lanes {
 
@@ -66,6 +67,23 @@ Real muladd(Real a, Real b, Real c) {
 }
 
 Real muladd(Real a, double b, Real c) { return muladd(a, constant(a, b), c); }
+
+Real exp2_by_instruction(Real x) {
+  llvm::IRBuilder<> &builder = at(x);
+  const auto apply = [&](llvm::Value *lane) -> llvm::Value * {
+    return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_ex2_approx_ftz_f, {}, {lane});
+  };
+  const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(x.type());
+  if (vector == nullptr) {
+    return real(x, apply(x.value));
+  }
+  llvm::Value *result = llvm::PoisonValue::get(x.type());
+  for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
+    llvm::Value *power = apply(builder.CreateExtractElement(x.value, lane));
+    result = builder.CreateInsertElement(result, power, lane);
+  }
+  return real(x, result);
+}
 
 Pair sum(Real a, Real b) {
   const Real hi = a + b;

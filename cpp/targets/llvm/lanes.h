@@ -13,7 +13,8 @@ namespace tilewright::lanes {
 
 struct Frame {
   llvm::IRBuilder<> &builder;
-  bool fused = false; ///< results may depend on fused multiply-add, and the CPU has it
+  bool fused = false;    ///< results may depend on fused multiply-add, and the CPU has it
+  bool has_exp2 = false; ///< the processor has an instruction for 2^x of float32
 };
 
 struct Value {
@@ -122,6 +123,9 @@ Real narrowed(Real x);
 /// a b + c, rounded twice unless fused.
 Real muladd(Real a, Real b, Real c);
 Real muladd(Real a, double b, Real c);
+
+/// 2^x of float32 by the processor's instruction, of the normal range and 0; see Frame::has_exp2.
+Real exp2_by_instruction(Real x);
 
 /// a + b exactly; fast_sum needs |a| >= |b| or a = 0.
 Pair sum(Real a, Real b);

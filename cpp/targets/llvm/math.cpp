@@ -103,12 +103,17 @@ llvm::Function *MathLibrary::function(Op op, llvm::Type *type, bool exact) {
   const auto count = static_cast<size_t>(operation(op).arguments());
   llvm::Function *function = make(name, type, std::vector<llvm::Type *>(count, type));
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
-  lanes::Frame frame{builder, fast_math_ && !exact && target_.has_fma};
+  const bool is_short = fast_math_ && !exact;
+  lanes::Frame frame{builder, is_short && target_.has_fma, is_short && target_.has_exp2};
+  if (target_.is_inlined && op == Op::Exp && type->getScalarType()->isFloatTy()) {
+    function->removeFnAttr(llvm::Attribute::NoInline);
+    function->addFnAttr(llvm::Attribute::AlwaysInline);
+  }
   std::vector<lanes::Real> arguments;
   for (llvm::Argument &argument : function->args()) {
     arguments.push_back(lanes::Real{{&frame, &argument}});
   }
-  builder.CreateRet(body(op, arguments, fast_math_ && !exact, *this).value);
+  builder.CreateRet(body(op, arguments, is_short, *this).value);
   return function;
 }
 

@@ -6,8 +6,9 @@
 //
 // A function becomes one internal LLVM function for each lane count of a module, called rather than
 // inlined: a body is 30 to 200 instructions, so a call costs a few per cent of its time, while
-// inlining would compile the body once for each use. Wide vectors are cut into pieces of two
-// registers, odd ones padded with their last lane.
+// inlining would compile the body once for each use. On a GPU, where a call passes its arguments
+// through memory, the short ones are inlined. Wide vectors are cut into pieces of two registers,
+// odd ones padded with their last lane.
 #pragma once
 
 #include "algorithm/expression.h"
@@ -31,6 +32,8 @@ struct MathTarget {
   bool has_gathers = false;        ///< that are faster than loads one by one
   bool has_mask_registers = false; ///< a bit for each lane, up to 64 of them
   bool has_library = true;         ///< C's own fmod can be called
+  bool has_exp2 = false;           ///< an instruction for 2^x of float32, within two units
+  bool is_inlined = false;         ///< calls cost more than code does
 };
 
 MathTarget math_target(const llvm::TargetMachine &machine);

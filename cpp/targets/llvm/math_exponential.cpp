@@ -14,6 +14,7 @@ namespace known = math_coefficients;
 namespace {
 
 constexpr double log2_e = known::log2_e_double[0];
+constexpr auto log2_e_single = static_cast<float>(log2_e);
 
 Real exp_double(Real x, bool fast) {
   const Reduced reduced = reduce_exponent(clamp(x, -746.0, 710.0));
@@ -111,7 +112,20 @@ Real exp_tail(const Reduced &reduced) {
   return muladd(r * r, polynomial(r, known::exp_tail), reduced.error);
 }
 
+/// 2^(x log2(e)), the product in two parts. What is below the normal range becomes zero.
+Real exponential_by_instruction(Real x) {
+  const Real bounded = clamp(x, -105.0, 90.0);
+  const Real product = bounded * log2_e_single;
+  const Real lost = muladd(bounded, log2_e_single, -product);
+  const Real rest = muladd(bounded, log2_e - static_cast<double>(log2_e_single), lost);
+  // Infinity stays what it is by this form.
+  return exp2_by_instruction(product) * muladd(rest, known::ln2_double[0], constant(x, 1.0));
+}
+
 Real exponential_single(Real x, bool fast) {
+  if (x.frame->has_exp2) {
+    return exponential_by_instruction(x);
+  }
   const Reduced reduced = reduce_exponent(clamp(x, -105.0, 90.0));
   const Real r = reduced.r;
   if (fast) {

@@ -1,6 +1,7 @@
 #include "targets/llvm/pipelines.h"
 
 #include "polyhedral/error.h"
+#include "targets/llvm/alignments.h"
 #include "targets/llvm/carried_sums.h"
 #include "targets/llvm/gathers.h"
 #include "targets/llvm/half_comparisons.h"
@@ -32,10 +33,13 @@ struct Passes {
     builder.registerPipelineParsingCallback([&machine](llvm::StringRef name,
                                                        llvm::FunctionPassManager &passes,
                                                        const auto & /*inner*/) {
-      if (name != "last") {
+      if (name == "last") {
+        add_last(passes, machine);
+      } else if (name == "share-alignments") {
+        passes.addPass(ShareAlignments());
+      } else {
         return false;
       }
-      add_last(passes, machine);
       return true;
     });
     builder.registerOptimizerLastEPCallback(
@@ -85,9 +89,10 @@ void optimise_for_gpu(llvm::Module &module, llvm::TargetMachine &machine) {
   // Neighbouring loads become one where it is known that they are shared memory's, and aligned.
   run_pipeline(
       module, machine,
+      "always-inline,"
       "function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
       "loop-mssa(loop-rotate,licm),gvn,simplifycfg,infer-address-spaces,"
-      "instcombine<no-verify-fixpoint>,infer-alignment)");
+      "instcombine<no-verify-fixpoint>,infer-alignment,share-alignments)");
 }
 
 void optimise_full(llvm::Module &module, llvm::TargetMachine &machine, void (*between_passes)()) {

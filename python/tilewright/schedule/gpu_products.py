@@ -31,6 +31,9 @@ GROUP = 64
 TERMS = 8
 """Terms between two copies."""
 
+FEW = 8
+"""Neighbouring terms whose elements a thread keeps in registers, as those of a convolution's window."""
+
 TENSOR_TERMS = 64
 WARP_TILE = (64, 32)
 
@@ -52,11 +55,13 @@ class Factor:
         name: of the array.
         along: its dimension that has the iterator of the tile, None where it is not an iterator alone.
         rank: how many dimensions it has.
+        window: how many more elements than a tile's a row of it has, for a convolution.
     """
 
     name: str
     along: int | None
     rank: int
+    window: int = 0
 
     @property
     def order(self) -> list[int] | None:
@@ -64,6 +69,12 @@ class Factor:
         if self.along is None or self.along == self.rank - 1:
             return None
         return [axis for axis in range(self.rank) if axis != self.along] + [self.along]
+
+    @property
+    def pad(self) -> int:
+        """Elements at the end of its rows in shared memory. Where it is turned, they put what is stored at once into
+        different banks; of a window, they make rows as long as whole vectors."""
+        return THREAD if self.order else -self.window % THREAD
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,7 @@ class Product:
         terms: loops over terms.
         left, right: the factors with rows, and with columns.
         tiles: rows and columns of a tile, less where the result is known to be smaller.
+        few: the innermost loop over terms if it is so short that its code is written out.
         halves: whether tensor cores have such factors.
     """
 
@@ -86,6 +98,7 @@ class Product:
     left: Factor
     right: Factor
     tiles: tuple[int, int]
+    few: tuple[str, ...]
     halves: bool
 
 
@@ -96,11 +109,24 @@ def _factor(node: _core.Expr) -> _core.Expr | None:
     return node if node.kind == "access" and node.operands and node.producer is not None else None
 
 
-def _made(access: _core.Expr, iterator: str) -> Factor:
+def _made(access: _core.Expr, iterator: str, lengths: dict[str, int]) -> Factor:
     assert access.producer is not None
     plain = [axis for axis, at in enumerate(access.operands) if iterator in iterators_of(at)]
     alone = len(plain) == 1 and access.operands[plain[0]].kind == "iterator"
-    return Factor(access.producer.name, plain[0] if alone else None, len(access.operands))
+    others = iterators_of(access.operands[-1]) - {iterator}
+    window = 0 if alone else sum(lengths.get(name, 1) - 1 for name in others)
+    return Factor(access.producer.name, plain[0] if alone else None, len(access.operands), window)
+
+
+def _lengths(access: _core.Expr) -> dict[str, int]:
+    """How long the loops of iterators that are subscripts alone may be, where that is a number."""
+    assert access.producer is not None
+    pairs = zip(access.operands, access.producer.extents, strict=True)
+    return {
+        at.name: extent.value
+        for at, extent in pairs
+        if at.kind == "iterator" and at.name is not None and isinstance(extent.value, int)
+    }
 
 
 def _tile(extent: _core.Expr, most: int) -> int:
@@ -153,7 +179,8 @@ def _oriented(
     if not (set(terms) <= has_rows and set(terms) <= has_columns):
         return None
     row = rows[-1]
-    left, right = _made(first, row), _made(second, column)
+    lengths = {**_lengths(first), **_lengths(second)}
+    left, right = _made(first, row, lengths), _made(second, column, lengths)
     # Rows of an image are shorter than those of matrices.
     rows_of_tile, columns_of_tile = (
         min(_tile(extents[own.index(name)], most), TILE if factor.along is not None else GROUP)
@@ -169,16 +196,17 @@ def _oriented(
         left,
         right,
         (rows_of_tile, columns_of_tile),
+        tuple(name for name in terms[1:] if lengths.get(name, FEW + 1) <= FEW)[-1:],
         len(terms) == 1 and first.type == second.type and first.type in _HALVES,
     )
 
 
 def _copied(sums: ComputationHandle, factor: Factor, loop: str, stages: int) -> None:
-    """A tile of a factor in shared memory; where it is turned, loads stay in the array's order, and
-    the padding puts what is stored at once into different banks."""
+    """A tile of a factor in shared memory; where it is turned, loads stay in the array's order."""
     order = factor.order
-    pad = THREAD if order else 0
-    made = sums.cache(factor.name, loop, memory="shared", order=order, pad=pad, stages=stages)
+    made = sums.cache(
+        factor.name, loop, memory="shared", order=order, pad=factor.pad, stages=stages
+    )
     copy = cast(ComputationHandle, made)
     if order:
         copy.reorder(*(copy.loops[order.index(axis)] for axis in range(factor.rank)))
@@ -216,7 +244,7 @@ def _to_tiles(product: Product, stages: int, vectors: bool, own: ComputationHand
     along = [f"{j}g"] * (product.tiles[1] > GROUP)
     own.reorder(*front, f"{first}0", f"{i}t", f"{j}t", f"{first}1", *others, *each, *along, f"{j}r")
     own.gpu_block(*blocks).gpu_thread(f"{i}t", f"{j}t")
-    for loop in [*each, *along]:
+    for loop in [*product.few, *each, *along]:
         own.unroll(loop)
     sums = cast(ComputationHandle, own.cache(own.name, f"{j}0", memory="private"))
     sums.unroll(f"{j}r")
@@ -268,6 +296,8 @@ def whole_tiles(function: ScheduledFunction, computation: str) -> list[str]:
         return []
     declared = function._array(computation)
     steps = dict(zip((product.row, product.column), product.tiles, strict=True))
+    if product.right.along is None:
+        steps[product.column] = THREAD  # rows of an image are seldom whole tiles, but whole vectors
     found = []
     for name, extent in zip(declared.iterators, declared.extents, strict=True):
         if name in steps and extent.kind == "parameter":

@@ -133,6 +133,7 @@ def vectors_of(function: ScheduledFunction, computation: str) -> Lanes | None:
     if len(declared.pieces) != 1 or not 1 <= len(own) <= 3 or list(loops) != own:
         return None
     for whole in _expressions(function, computation):
-        if any(node.kind in ("reduce", "fold", "while") for node in whole.nodes()):
+        # The terms of a sum have no loop here: what it adds up to is a computation of its own.
+        if any(node.kind in ("fold", "while") for node in whole.nodes()):
             return None
     return lanes_along(function, computation, own[-1])

@@ -7,6 +7,7 @@ import polybench
 import pytest
 from checks import check, random
 
+import fake_cuda
 import tilewright as tw
 
 N, M, K = tw.params("N M K")
@@ -223,3 +224,83 @@ def test_rows_whose_length_is_data_have_a_block_each() -> None:
     lengths = np.array([2, 600, 0], np.int32)
     expected = [row[:count].sum() for row, count in zip(rows, lengths, strict=True)]
     np.testing.assert_array_equal(f(lengths, rows), expected)
+
+
+def first_kernel(f: tw.Function) -> str:
+    """The PTX of the kernel that a function begins with, in its version for whole tiles."""
+    return f.ptx.split(".visible .entry")[1]
+
+
+def test_a_tile_as_wide_as_the_result_is_read_by_vectors() -> None:
+    """One block has all columns: what says so does not come between the sums and their registers."""
+    e, v = tw.input("E", [N, M, M], tw.float32), tw.input("V", [N, M, 64], tw.float32)
+    y = tw.computation("Y", {b: N, i: M, j: 64}, tw.sum(e[b, i, k] * v[b, k, j], over={k: M}))
+    f = on_gpu(y).gpu()
+    assert 'gpu_block("b", "i0", "j0")' in str(f.schedule)
+    kernel = first_kernel(f)
+    assert "ld.shared.v4" in kernel
+    assert "ld.shared.f32" not in kernel
+    for n in (128, 37):
+        check(f, random(2, n, n), random(2, n, 64))
+
+
+def test_a_window_is_read_by_vectors() -> None:
+    x, d = tw.iters("x d")
+    a, w = tw.input("A", [K, N + 2], tw.float32), tw.input("F", [64, K, 3], tw.float32)
+    y = tw.computation("Y", {i: 64, x: N}, tw.sum(a[k, x + d] * w[i, k, d], over={k: K, d: 3}))
+    f = on_gpu(y).gpu()
+    assert '.unroll("d")' in str(f.schedule)  # its elements stay in registers
+    assert "pad=2" in str(f.schedule)  # 64 + 2 + 2 are whole vectors
+    assert 'f.specialize("N mod 4 = 0' in str(f.schedule)
+    kernel = first_kernel(f)
+    assert "ld.shared.v4" in kernel
+    assert "ld.shared.f32" not in kernel
+    for n in (56, 64, 67):
+        check(f, random(16, n + 2), random(64, 16, 3))
+
+
+def test_elements_of_rows_that_need_a_maximum_have_vectors() -> None:
+    """The maximum is a computation of its own: it has no loop where the elements are."""
+    (d,) = tw.iters("d")
+    a, s = tw.input("A", [K, N, M], tw.float32), tw.input("W", [K, M, 64], tw.float32)
+    top = tw.max(a[b, i, k], over={k: M})
+    e = tw.computation("E", {b: K, i: N, j: M}, tw.exp(a[b, i, j] - top))
+    y = tw.computation("Y", {b: K, i: N, d: 64}, tw.sum(e[b, i, k] * s[b, k, d], over={k: M}))
+    f = on_gpu(y).gpu()
+    assert 'vectorize("jv", 4)' in str(f.schedule)
+    for m in (40, 41):
+        check(f, random(2, 9, m), random(2, m, 64), exact=False)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_exponentials_are_inlined(fast: bool) -> None:
+    """A call passes its arguments through memory."""
+    a = tw.input("A", [N], tw.float32)
+    c = tw.computation("C", {i: N}, tw.exp(a[i]))
+    f = tw.function("f", outputs=[c], target="gpu-emulator", fast_math=fast).gpu()
+    assert "call" not in f.ptx
+    assert ("ex2.approx.ftz" in f.ptx) == fast
+    check(f, random(100), exact=False)
+
+
+def test_the_devices_own_exponential() -> None:
+    """2^x by its instruction: 0, infinity and not-a-number stay right, and the product with log2(e) keeps its low part.
+
+    The double of the driver runs the PTX; its 2^x is the host's.
+    """
+    code = """
+N = tw.params("N")[0]
+i, = tw.iters("i")
+A = tw.input("A", [N], tw.float32)
+f = tw.function("f", outputs=[tw.computation("C", {i: N}, tw.exp(A[i]))], fast_math=True, target="cuda")
+f.gpu()
+assert "ex2.approx" in f.ptx
+x = np.linspace(-87, 88, 2001, dtype=np.float32)
+expected = np.exp(x.astype(np.float64))
+print(np.abs(f(x) / expected - 1).max() < 2.0 ** -22)
+given = np.array([-np.inf, -1e30, -200, -110, 0.0, -0.0, 89, 200, 1e30, np.inf, np.nan], np.float32)
+print(f(given).tolist())
+"""
+    right, special = fake_cuda.run(code, "run=1").splitlines()
+    assert right == "True"
+    assert special == "[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, inf, inf, inf, inf, nan]"

@@ -151,6 +151,10 @@ T computed(const std::string &name, T a, T b, T c, const std::string &text) {
     if (name == "sqrt") {
       return std::sqrt(a);
     }
+    if (name == "ex2") {
+      const T power = std::exp2(a);
+      return std::fpclassify(power) == FP_SUBNORMAL ? T{0} : power; // of .ftz
+    }
     if (name == "rcp") {
       return T{1} / a;
     }

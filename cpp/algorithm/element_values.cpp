@@ -1,6 +1,7 @@
 #include "algorithm/element_values.h"
 
 #include "algorithm/block.h"
+#include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
 #include "algorithm/expression_key.h"
 #include "algorithm/free_iterators.h"
@@ -40,12 +41,15 @@ bool computes(const Expr &node) {
   }
 }
 
-/// Is it made of elements, numbers, iterators and arithmetic alone?
+/// Is it made of elements, numbers, iterators and arithmetic alone? What data decide to be no value
+/// at all (where=) is none to be kept.
 bool is_plain(const ExprPtr &part) {
   constexpr std::array others = {ExprKind::Reduce, ExprKind::Fold,        ExprKind::State,
                                  ExprKind::While,  ExprKind::WhileResult, ExprKind::Extern};
-  return std::none_of(others.begin(), others.end(),
-                      [&](ExprKind kind) { return contains_kind(part, kind); });
+  bool exists = true;
+  visit(part, [&](const ExprPtr &node) { exists = exists && !is_nothing(*node); });
+  return exists && std::none_of(others.begin(), others.end(),
+                                [&](ExprKind kind) { return contains_kind(part, kind); });
 }
 
 class Search {

@@ -133,8 +133,14 @@ ElementSteps::ElementSteps(const Program &program, const std::string &computatio
     const Access written = access_of(written_element(program, statement), statement.domain,
                                      program.buffers[statement.buffer], slants);
     writes_.resize(std::max(written.steps.size(), writes_.size()), Step::None);
+    writes_apart_.resize(writes_.size(), true);
+    const bool is_alone = std::all_of(
+        program.statements.begin(), program.statements.end(), [&](const Statement &other) {
+          return other.buffer != statement.buffer || other.computation->name == computation;
+        });
     for (size_t d = 0; d < written.steps.size(); ++d) {
       writes_[d] = worse(writes_[d], written.steps[d]);
+      writes_apart_[d] = writes_apart_[d] && written.near[d] && is_alone;
     }
     for (const ReadAccess &read : read_accesses(statement)) {
       const Program::Place &place = program.places.at(read.producer->name);
@@ -159,12 +165,19 @@ bool ElementSteps::side_by_side(size_t iterator) const {
          });
 }
 
+bool ElementSteps::reads_near(size_t iterator) const {
+  return std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
+    return iterator < read.steps.size() &&
+           (read.steps[iterator] != Step::Other || read.near[iterator]);
+  });
+}
+
 bool ElementSteps::lies_near(size_t iterator) const {
-  return writes_[iterator] != Step::Other &&
-         std::all_of(reads_.begin(), reads_.end(), [&](const Access &read) {
-           return iterator < read.steps.size() &&
-                  (read.steps[iterator] != Step::Other || read.near[iterator]);
-         });
+  return writes_[iterator] != Step::Other && reads_near(iterator);
+}
+
+bool ElementSteps::is_written_apart(size_t iterator) const {
+  return writes_apart_[iterator] && reads_near(iterator);
 }
 
 bool ElementSteps::reads_apart(size_t iterator, const std::set<std::string> &own,

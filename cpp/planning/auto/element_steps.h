@@ -29,6 +29,9 @@ public:
   /// Is that so, or is what is read a few places apart, such as one channel of all pixels in a row:
   /// to be chosen from whole vectors?
   bool lies_near(size_t iterator) const;
+  /// Are elements written a few places apart, in an array that no other computation overwrites, and
+  /// do those that are read lie near? A vector's stores then leave out the elements between.
+  bool is_written_apart(size_t iterator) const;
   /// Is something read, of others than `own`, that is neither the same element along the iterator
   /// nor lies side by side or a few places apart, and moves along one of `inner` besides?
   bool reads_apart(size_t iterator, const std::set<std::string> &own,
@@ -79,7 +82,10 @@ private:
   static Access access_of(const isl::map &elements, const isl::set &domain, const Buffer &buffer,
                           const std::vector<Slant> &slants);
 
-  std::vector<Step> writes_; ///< by iterator
+  bool reads_near(size_t iterator) const;
+
+  std::vector<Step> writes_;       ///< by iterator
+  std::vector<bool> writes_apart_; ///< forwards, by a few elements of an array of its own
   std::vector<Access> reads_;
 };
 

@@ -67,7 +67,10 @@ public:
       add_vector(column);
     }
     if (columns.empty()) {
-      add_interleaved();
+      add_interleaved(part_.interleaved);
+      if (wide_ && part_.interleaved.empty()) {
+        add_interleaved(part_.apart); // by stores under masks
+      }
     }
     add_terms_in_lanes();
     add_sums_at_once();
@@ -205,13 +208,14 @@ private:
     found_.push_back(std::move(made));
   }
 
-  /// Vectors of which something is chosen from others, along the innermost loop that allows it.
-  void add_interleaved() {
+  /// Vectors of which something is chosen from others, along the innermost of these loops.
+  void add_interleaved(const std::vector<size_t> &iterators) {
     const NestTimes &times = nests_.times(part_.name);
-    const auto last = std::max_element(
-        part_.interleaved.begin(), part_.interleaved.end(),
-        [&](size_t one, size_t other) { return times.position(one) < times.position(other); });
-    if (last != part_.interleaved.end()) {
+    const auto last =
+        std::max_element(iterators.begin(), iterators.end(), [&](size_t one, size_t other) {
+          return times.position(one) < times.position(other);
+        });
+    if (last != iterators.end()) {
       add_vector(*last);
     }
   }
@@ -292,8 +296,7 @@ private:
     }
     const std::string j = loop(column);
     const std::int64_t lanes = part_.shape.lanes();
-    const std::string vector = j + " is a vector loop of " + std::to_string(lanes) +
-                               " iterations, which lie side by side and do not need each other";
+    const std::string vector = vector_along(column);
     if (!terms.empty() && chosen.empty()) {
       const std::string k = loop(terms.back());
       found_.push_back(
@@ -321,11 +324,16 @@ private:
     const std::int64_t lanes = part_.shape.lanes();
     const std::vector<Command> commands =
         from_begin(nests, column, {command("vectorize", {loop(column), lanes})});
-    found_.push_back({std::move(nests),
-                      commands,
-                      loop(column) + " is a vector loop of " + std::to_string(lanes) +
-                          " iterations, which lie side by side and do not need each other",
-                      {}});
+    found_.push_back({std::move(nests), commands, vector_along(column), {}});
+  }
+
+  std::string vector_along(size_t column) const {
+    const bool is_apart =
+        std::find(part_.apart.begin(), part_.apart.end(), column) != part_.apart.end();
+    return loop(column) + " is a vector loop of " + std::to_string(part_.shape.lanes()) +
+           " iterations, which " +
+           (is_apart ? "store elements a few places apart, under masks," : "lie side by side") +
+           " and do not need each other";
   }
 
   /// A reduction whose terms lie side by side: each lane adds up some of them.
@@ -465,8 +473,14 @@ Part::Part(const Program &program, const Computation &computation, const Nests &
       loops(nests.times(name).loops.size()) {
   for (size_t d = 0; can_be_vector() && d < shape.rank(); ++d) {
     const bool is_long = shape.extent(d).value_or(shape.lanes()) >= shape.lanes();
-    if (!is_long || shape.is_chosen(d) || !nests.times(name).position(d) ||
-        steps.written(d) != Step::Unit) {
+    if (!is_long || shape.is_chosen(d) || !nests.times(name).position(d)) {
+      continue;
+    }
+    if (steps.written(d) != Step::Unit) {
+      if (steps.written(d) == Step::Other && steps.is_written_apart(d)) {
+        apart.push_back(d);
+        find_begin(program, d);
+      }
       continue;
     }
     if (steps.side_by_side(d)) {

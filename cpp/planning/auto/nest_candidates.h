@@ -33,6 +33,7 @@ struct Part {
   std::vector<size_t> columns; ///< iterators along which all lies side by side
   /// Others along which what is read lies a few places apart.
   std::vector<size_t> interleaved;
+  std::vector<size_t> apart; ///< along which what is written does, too
   std::map<size_t, std::vector<ElementSteps::Copy>> packed; ///< those along which copies would
   /// Of loops over terms of which the range moves along with other loops.
   std::vector<Slant> slants;

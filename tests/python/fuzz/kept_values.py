@@ -46,6 +46,8 @@ def kept_value(
     computation: dict[str, Any], array: str, name: str, types: dict[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any], str] | None:
     """The computation of the values, its reader, and the type; nothing where there is no such value."""
+    if computation.get("partial"):
+        return None  # its one value is there for some of the elements only, as data decide
     dtype = types[computation["name"]]
     given = _pieces_of_view(computation) if computation.get("view") else computation["pieces"]
     pieces = [[c, explicit(of_type(v, dtype, types), types)] for c, v in given]

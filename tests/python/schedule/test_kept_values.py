@@ -129,6 +129,18 @@ def test_refusals(array: str, options: Any, message: str) -> None:
     assert str(f.schedule) == ""
 
 
+def test_what_may_be_no_value_is_not_kept() -> None:
+    """Data decide which elements there are: the buffer would be read where it has none."""
+    C = tw.computation("C", {i: N}, 2 * tw.exp(a[i]), where=a[i] < 3)
+    D = tw.computation("D", {i: N}, tw.select(a[i] < 3, C[i] + 1, 0.0))
+    f = tw.function("f", outputs=[D])
+    with pytest.raises(tw.ScheduleError, match="whatever the data are; keep the elements"):
+        f["C"].cache(a, "i", keeps="values")
+    f["C"].cache(a, "i")
+    values = rows(50) + 2
+    np.testing.assert_allclose(f(values), f.evaluate(values), rtol=1e-6)
+
+
 def test_what_data_decide_is_no_value() -> None:
     chosen = tw.select(a[i] > 0, tw.sqrt(A[i, k]), 0.0)
     f = function(tw.sum(chosen * W[k, j], over={k: K}), [A, a, W])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from levels import LEVELS
 from tilewright.frontends.c.running import MOST_STRIDES, strides_of
 
 BLAS = """
@@ -132,3 +133,49 @@ def test_nobody_is_to_schedule():
         scale(5, x)
         assert (x == 2).all()
         assert str(scale.default_schedule) == str(scale.schedule)
+
+
+APART = """
+void apart(int n, const {type} b[restrict n], {type} a[restrict {step} * n + 1]) {{
+  for (int i = 0; i < n; i++)
+    a[{step} * i + 1] = b[i] + a[{step} * i];
+}}
+"""
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, 5])
+@pytest.mark.parametrize("name", ["float", "double", "short", "unsigned char"])
+def test_stores_a_few_places_apart_leave_what_is_between(name: str, step: int):
+    """Vectors store under masks; what nobody writes keeps its bits, also behind the last element."""
+    dtype = {"float": "f4", "double": "f8", "short": "i2", "unsigned char": "u1"}[name]
+    f = tw.c.load(APART.format(type=name, step=step), scop="function").apart
+    made = np.random.default_rng(3)
+    for n in (0, 1, 3, 8, 16, 17, 64, 100, 131):
+        b = made.integers(0, 100, n).astype(dtype)
+        a = made.integers(0, 100, step * n + 1).astype(dtype)
+        expected = a.copy()
+        expected[1::step] = b + a[:-1:step]
+        # The array ends where it ends: what lies behind it is somebody else's.
+        whole = np.concatenate([a, made.integers(0, 100, 64).astype(dtype)])
+        behind = whole[len(a) :].copy()
+        f(n, b, whole[: len(a)])
+        np.testing.assert_array_equal(whole[: len(a)], expected)
+        np.testing.assert_array_equal(whole[len(a) :], behind)
+
+
+@pytest.mark.skipif("x86-64-v4" not in LEVELS, reason="masks are for processors that have them")
+def test_stores_apart_of_an_array_of_their_own_are_vectors():
+    """Not those of which others write the elements between: LLVM interleaves these."""
+    f = tw.c.load(APART.format(type="float", step=2), scop="function").apart
+    f(64, np.zeros(64, "f4"), np.zeros(129, "f4"))
+    assert "vectorize" in str(f.default_schedule)
+    both = tw.c.load(
+        """void both(int n, const float b[restrict n], float a[restrict 2 * n]) {
+          for (int i = 0; i < n; i++) { a[2 * i] = b[i]; a[2 * i + 1] = -b[i]; }
+        }""",
+        scop="function",
+    ).both
+    a = np.zeros(128, "f4")
+    both(64, np.arange(64, dtype="f4"), a)
+    assert (a.reshape(64, 2) == np.arange(64)[:, None] * [1, -1]).all()
+    assert "vectorize" not in str(both.default_schedule)

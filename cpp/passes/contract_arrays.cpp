@@ -1,5 +1,6 @@
 #include "passes/contract_arrays.h"
 
+#include "loops/linear.h"
 #include "loops/traverse.h"
 #include "passes/kept_scalars.h"
 #include "passes/loop_changes.h"
@@ -37,9 +38,18 @@ public:
   }
 
 private:
+  /// A subscript, factor * variable + constant: each iteration has another one.
+  struct Subscript {
+    std::int64_t variable;
+    std::int64_t factor;
+    std::int64_t constant;
+
+    bool operator==(const Subscript &) const = default;
+  };
+
   /// Where a temporary is touched: at the variables of loops, the innermost one of which is `loop`.
   struct Place {
-    std::vector<std::int64_t> variables;
+    std::vector<Subscript> subscripts;
     const For *loop;
     bool is_only;
 
@@ -94,17 +104,28 @@ private:
     }
   }
 
-  /// Nothing unless the subscripts are variables of loops that run one iteration after the other,
-  /// or on threads.
+  static std::optional<Subscript> subscript_of(const ValuePtr &value) {
+    const auto linear = is_index(value) ? linear_of(value) : std::nullopt;
+    if (!linear || linear->terms.size() != 1) {
+      return std::nullopt;
+    }
+    const auto &[atom, factor] = linear->terms.front();
+    const auto *at = as<Variable>(atom);
+    return at == nullptr ? std::nullopt
+                         : std::optional(Subscript{at->id, factor, linear->constant});
+  }
+
+  /// Nothing unless the subscripts are of variables of loops that run one iteration after the
+  /// other, or on threads, one each.
   std::optional<Place> place_of(const std::vector<ValuePtr> &subscripts) const {
     std::set<std::int64_t> wanted;
-    std::vector<std::int64_t> variables;
+    std::vector<Subscript> places;
     for (const ValuePtr &subscript : subscripts) {
-      const auto *at = as<Variable>(subscript);
-      if (at == nullptr || !wanted.insert(at->id).second) {
+      const auto at = subscript_of(subscript);
+      if (!at || !wanted.insert(at->variable).second) {
         return std::nullopt;
       }
-      variables.push_back(at->id);
+      places.push_back(*at);
     }
     bool is_only = true;
     for (const LoopStatement *around : around_) {
@@ -114,7 +135,7 @@ private:
       }
       is_only &= loop != nullptr && wanted.erase(loop->id) > 0;
       if (wanted.empty()) {
-        return Place{variables, loop, is_only};
+        return Place{places, loop, is_only};
       }
     }
     return std::nullopt;

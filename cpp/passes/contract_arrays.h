@@ -23,7 +23,8 @@ namespace tilewright {
 ///         for j in range(0, m):
 ///           B[i, j] = v[()] * v[()]
 /// Other iterations, such as those of t, may have the same element if each sets it before it reads
-/// it. So no memory is between the statements, and threads do not share a line of the cache.
+/// it. Elements may lie apart, as v[2 * i + 1] do. So no memory is between the statements, and
+/// threads do not share a line of the cache.
 void contract_arrays(Kernel &kernel);
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include "algorithm/affine_linear.h"
 #include "mapping/accesses.h"
+#include "planning/auto/iterator_steps.h"
 #include "planning/computation_shape.h"
 
 #include <isl/aff.h>
@@ -19,19 +20,17 @@ namespace {
 
 constexpr const char *doing_element_steps = "the elements along a loop";
 
-/// x -> x with one iterator moved by one, and those that are slanted along it as far as their
-/// ranges.
+/// x -> x with one iterator at its next value, and those that are slanted along it moved as far as
+/// their ranges.
 isl::map next(const isl::set &domain, size_t iterator, const std::vector<Slant> &slants) {
-  isl_multi_aff *moved = isl_multi_aff_identity_on_domain_space(domain.space().release());
-  isl_aff *one = isl_multi_aff_get_aff(moved, static_cast<int>(iterator));
-  one = isl_aff_add_constant_si(one, 1);
-  moved = isl_multi_aff_set_aff(moved, static_cast<int>(iterator), one);
+  isl_multi_aff *moved = next_value(domain, iterator).release();
+  const std::int64_t step = step_of(domain, iterator);
   for (const Slant &slant : slants) {
     for (const auto &[along, factor] : slant.along) {
       if (along == iterator) {
         const auto own = static_cast<int>(slant.iterator);
         isl_aff *there = isl_multi_aff_get_aff(moved, own);
-        there = isl_aff_add_constant_si(there, static_cast<int>(factor));
+        there = isl_aff_add_constant_si(there, static_cast<int>(factor * step));
         moved = isl_multi_aff_set_aff(moved, own, there);
       }
     }

@@ -1,11 +1,13 @@
 #include "planning/auto/nest_times.h"
 
 #include "algorithm/block.h"
+#include "planning/auto/iterator_steps.h"
 
 #include <isl/aff.h>
 #include <isl/val.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <utility>
@@ -90,6 +92,29 @@ std::string text_of(const Sum &sum) {
   return text + (sum.constant == 0 ? "" : " + " + std::to_string(sum.constant));
 }
 
+/// As isl has it, of a value in one piece.
+std::string text_of(const isl::pw_aff &value, size_t iterators) {
+  constexpr const char *prefix = "tilewright_iterator_";
+  isl_aff *named = isl_pw_aff_as_aff(value.copy());
+  for (size_t d = 0; d < iterators; ++d) {
+    const std::string name = prefix + std::to_string(d);
+    named = isl_aff_set_dim_name(named, isl_dim_in, static_cast<unsigned>(d), name.c_str());
+  }
+  char *raw = isl_aff_to_str(named); // [n] -> { S[i] -> [(value)] }
+  const std::string printed = raw;
+  free(raw);
+  isl_aff_free(named);
+  const size_t first = printed.rfind("-> [") + 4;
+  std::string text = printed.substr(first, printed.rfind(']') - first);
+  for (size_t d = iterators; d-- > 0;) { // 12 before 1
+    const std::string name = prefix + std::to_string(d);
+    for (size_t at; (at = text.find(name)) != std::string::npos;) {
+      text.replace(at, name.size(), placeholder(d));
+    }
+  }
+  return text;
+}
+
 /// A map from a computation's instances to its times, of so many loops.
 std::string map_text(const std::string &computation, std::vector<std::string> iterators,
                      const NestTimes &times, size_t deepest) {
@@ -124,6 +149,21 @@ std::string map_text(const std::string &computation, std::vector<std::string> it
     text += ", " + std::to_string(times.places[d + 1]);
   }
   return text + "]";
+}
+
+/// A loop over an iterator that counts in steps, whatever its value is made of besides: that counts
+/// by one.
+std::optional<NestLoop> counted_steps(const LoopDimension &dimension, const isl::set &domain,
+                                      size_t iterators) {
+  if (isl_pw_aff_n_piece(dimension.value.get()) != 1) {
+    return std::nullopt;
+  }
+  for (size_t d = iterators; d-- > 0;) {
+    if (step_of(domain, d) > 1 && counts(dimension.value, domain, d)) {
+      return NestLoop{dimension.name, text_of(dimension.value, iterators), d};
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<size_t> only_iterator(const Sum &sum) {
@@ -240,12 +280,18 @@ std::optional<Nests> Nests::of(const Mapping &mapping) {
       continue;
     }
     for (const LoopDimension &dimension : map.dimensions) {
-      const auto sum = sum_of(dimension.value, names.size());
-      if (!sum || dimension.tag.tag != Tag::Sequential) {
+      if (dimension.tag.tag != Tag::Sequential) {
         return std::nullopt;
       }
       Level level;
-      if (sum->is_constant()) {
+      const auto sum = sum_of(dimension.value, names.size());
+      if (!sum) {
+        auto steps = counted_steps(dimension, instance_space(computation).domain, names.size());
+        if (!steps) {
+          return std::nullopt;
+        }
+        level.loop = std::move(*steps);
+      } else if (sum->is_constant()) {
         level.place = sum->constant;
       } else {
         level.loop = {dimension.name, text_of(*sum), only_iterator(*sum)};

@@ -402,7 +402,9 @@ void CodeEmitter::store(const ElementChange &statement) {
   scatter(b, where, term, lanes, mask);
 }
 
-/// Every `stride`-th element, by whole vectors with masks: the elements between stay as they are.
+/// Every `stride`-th element, by whole vectors with masks that stay between the first and the last
+/// one: the elements between stay as they are, and a load of what lies behind need not wait for the
+/// store, as it would for one that merely covers it.
 void CodeEmitter::store_strided(size_t b, llvm::Value *address, const Term &value, int lanes,
                                 int stride, llvm::Value *mask) {
   const ScalarType type = kernel_.buffers[b].type;
@@ -411,7 +413,10 @@ void CodeEmitter::store_strided(size_t b, llvm::Value *address, const Term &valu
     mask = llvm::ConstantInt::getTrue(
         llvm::FixedVectorType::get(builder_.getInt1Ty(), static_cast<unsigned>(lanes)));
   }
-  for (int start = 0; start < lanes * stride; start += lanes) {
+  const int last = (lanes - 1) * stride;
+  for (int first = 0; first <= last;) {
+    const int start = std::min(first, last - (lanes - 1));
+    first = start + lanes;
     llvm::SmallVector<int, 64> owner;
     for (int element = start; element < start + lanes; ++element) {
       owner.push_back(element / stride);

@@ -59,6 +59,20 @@ TEST(ContractArrays, AnElementOfEachIterationBecomesItsScalar) {
             "    Y[i] = T[()]\n");
 }
 
+TEST(ContractArrays, ElementsMayLieApart) {
+  OneTemporary one;
+  const ValuePtr odd = add(mul(integer(2), one.i), integer(1));
+  const auto touched = [&](const ValuePtr &at, const ValuePtr &other) {
+    return one.after(one.over_i(block({one.set(at), one.use(one.t(other))})));
+  };
+  EXPECT_NE(touched(odd, odd).find("Y[i] = T[()]"), std::string::npos);
+  EXPECT_EQ(touched(odd, sub(odd, integer(2))).find("T[()]"), std::string::npos);
+  EXPECT_EQ(touched(odd, mul(integer(2), one.i)).find("T[()]"), std::string::npos);
+  // the same element for several iterations
+  const ValuePtr half = floor_div(one.i, integer(2));
+  EXPECT_EQ(touched(half, half).find("T[()]"), std::string::npos);
+}
+
 TEST(ContractArrays, WhatEachIterationSetsBeforeItReadsMayHaveLoopsAround) {
   OneTemporary one;
   const std::string scalar = "T[()] = float64(i)\n";

@@ -179,3 +179,84 @@ def test_stores_apart_of_an_array_of_their_own_are_vectors():
     both(64, np.arange(64, dtype="f4"), a)
     assert (a.reshape(64, 2) == np.arange(64)[:, None] * [1, -1]).all()
     assert "vectorize" not in str(both.default_schedule)
+
+
+STEPS = """
+void later(int n, float a[restrict n], const float b[restrict n]) {
+  for (int i = 1; i < n; i += 2)
+    a[i] = a[i - 1] + b[i];
+}
+
+void red_black(int n, int m, float a[restrict n][m], const float f[restrict n][m]) {
+  for (int c = 0; c < 2; c++)
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1 + (i + c) % 2; j < m - 1; j += 2)
+        a[i][j] = 0.25f * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1] - f[i][j]);
+}
+
+void butterflies(int n, float x[restrict n]) {
+  for (int i = 0; i + 1 < n; i += 2) {
+    float t = x[i];
+    x[i] = t + x[i + 1];
+    x[i + 1] = t - x[i + 1];
+  }
+}
+
+void three_at_once(int n, double x[restrict n], double y[restrict n]) {
+  for (int i = 2; i < n; i += 3) {
+    x[i - 1] = y[i] * 2;
+    y[i - 2] = x[i - 1] + y[i - 1];
+  }
+}
+"""
+
+
+def stepped(name: str, *arrays: np.ndarray) -> None:
+    """The same in NumPy, element by element where one needs another."""
+    if name == "later":
+        a, b = arrays
+        a[1::2] = a[: len(a) - 1 : 2][: len(a[1::2])] + b[1::2]
+    elif name == "red_black":
+        a, f = arrays
+        n, m = a.shape
+        for c in range(2):
+            for i in range(1, n - 1):
+                for j in range(1 + (i + c) % 2, m - 1, 2):
+                    around = a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]
+                    a[i, j] = np.float32(0.25) * (around - f[i, j])
+    elif name == "butterflies":
+        (x,) = arrays
+        pairs = x[: len(x) // 2 * 2].reshape(-1, 2)
+        pairs[:] = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1)
+    else:
+        x, y = arrays
+        for i in range(2, len(x), 3):
+            x[i - 1] = y[i] * 2
+            y[i - 2] = x[i - 1] + y[i - 1]
+
+
+@pytest.mark.parametrize("name", ["later", "red_black", "butterflies", "three_at_once"])
+def test_loops_with_a_step_run_better_nests(name: str):
+    """They count from zero by one, and are planned as others are; values are those of the file's order."""
+    f = getattr(tw.c.load(STEPS, scop="function"), name)
+    made = np.random.default_rng(5)
+    dtype = "f8" if name == "three_at_once" else "f4"
+    sizes = (1, 2, 3, 4, 5, 31, 32, 33, 34, 35, 64, 97, 130)
+    for n in sizes:
+        shape = (7, n) if name == "red_black" else (n,)
+        count = 1 if name == "butterflies" else 2
+        arrays = [made.standard_normal(shape).astype(dtype) for _ in range(count)]
+        expected = [array.copy() for array in arrays]
+        stepped(name, *expected)
+        f(*shape, *arrays)
+        for own, right in zip(arrays, expected, strict=True):
+            np.testing.assert_array_equal(own, right)
+    assert "keep their order" not in str(f.default_schedule)
+
+
+@pytest.mark.skipif("x86-64-v4" not in LEVELS, reason="masks are for processors that have them")
+def test_colours_of_a_grid_are_vectors_on_threads():
+    """Where a row's points begin depends on the row."""
+    f = tw.c.load(STEPS, scop="function").red_black
+    f(64, 64, np.zeros((64, 64), "f4"), np.zeros((64, 64), "f4"))
+    assert 'S1.vectorize("j", 16).parallelize("i")' in str(f.default_schedule)

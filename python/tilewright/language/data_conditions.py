@@ -88,9 +88,25 @@ class Conditions(NamedTuple):
             if handle is None:
                 value = element
                 continue
-            for part in reversed(_parts(handle)):
-                value = select(Expression(part), element, value)
+            held, otherwise = element, value
+            for part in reversed(self._asked_together(_parts(handle))):
+                held = select(Expression(part), held, otherwise)
+            value = held
         return value
+
+    def _asked_together(self, parts: list[_core.Expr]) -> list[_core.Expr]:
+        """Parts of a conjunction, each asked where those before it hold: neighbours are one question if they are
+        affine, or if the second has no subscript that data decide about and that the first may keep within bounds."""
+        together: list[_core.Expr] = []
+        was_affine = False
+        for part in parts:
+            is_affine = _core.is_affine_condition(part, self.iterators)
+            if together and is_affine == was_affine and (is_affine or not _looks_up(part)):
+                together[-1] = operand(Expression(together[-1]) & Expression(part))
+            else:
+                together.append(part)
+            was_affine = is_affine
+        return together
 
 
 def conditions_of(
@@ -120,6 +136,17 @@ def conditions_of(
     domain = functools.reduce(operator.and_, restricting) if restricting else None
     asked += [part for part, is_affine in zip(parts, affine, strict=True) if not is_affine]
     return Conditions(owner, iterators, None if domain is None else operand(domain), asked, None)
+
+
+def _looks_up(condition: _core.Expr) -> bool:
+    """Whether data decide which elements it reads."""
+    return any(
+        inner.kind == "access"
+        for access in condition.nodes()
+        if access.kind == "access"
+        for subscript in access.operands
+        for inner in subscript.nodes()
+    )
 
 
 def _parts(condition: Operand) -> list[_core.Expr]:

@@ -466,8 +466,18 @@ void check_reads(const Computation &computation, const Piece &piece, const isl::
 }
 
 void check_defined_reads(const Computation &computation) {
+  // What is said of a parameter counts wherever it stands: in the shape of what is read, too.
+  isl::set context = computation.context;
   for (const Piece &piece : computation.pieces) {
-    check_reads(computation, piece, computation.context, Readable::Defined);
+    visit(piece.value, [&](const ExprPtr &part) {
+      if (part->kind == ExprKind::Access) {
+        context = checked(context.intersect(part->producer->context),
+                          "the constraints of the parameters of what is read");
+      }
+    });
+  }
+  for (const Piece &piece : computation.pieces) {
+    check_reads(computation, piece, context, Readable::Defined);
   }
 }
 

@@ -31,6 +31,11 @@ EQUATIONS = {
     "subscripts in parentheses": ("X(i) = A(i);", 5, 6, "subscripts stand in brackets, as in X[i] = A[i];"),
     "subscripts one by one": (
         "X[i] = A[i][0];", 5, 16, "several subscripts stand in one pair of brackets, as in A[i,j]"),
+    "subscript of data": ("X[i] = A[A[i]];", 5, 15, "a subscript reads no variable"),
+    "half a subscript": ("X[i] = A[i/2];", 5, 15, "a subscript is affine: floor(i/2) rounds down"),
+    "one point left out": (
+        "X[i] = case {| i != 1} : A[i]; {| i == 1} : 0; esac;", 5, 22, "of a domain, i != 1 is a union"),
+    "multiple of a parameter": ("X[i] = case {| i % N == 0} : A[i]; esac;", 5, 24, "a domain is affine"),
     "slice": ("X[i] = A[0:i];", 5, 15, "there are no slices"),
     "power": ("X[i] = A[i]**2;", 5, 18, "there is no power; multiply, or declare double pow(double, double)"),
     "if without then": ("X[i] = if (A[i] > 0) A[i] else 0;", 5, 26, "a choice is if CONDITION then E1 else E2"),

@@ -102,7 +102,8 @@ class Conditions(NamedTuple):
         for part in parts:
             is_affine = _core.is_affine_condition(part, self.iterators)
             if together and is_affine == was_affine and (is_affine or not _looks_up(part)):
-                together[-1] = operand(Expression(together[-1]) & Expression(part))
+                both = Expression(together[-1]) & Expression(part)
+                together[-1] = _core.strengthen(operand(both))
             else:
                 together.append(part)
             was_affine = is_affine

@@ -30,6 +30,7 @@ import numpy as np
 
 from . import tree
 from .refusals import refuse
+from .whiles import is_endless
 
 __all__ = ["without_jumps"]
 
@@ -185,13 +186,22 @@ class _Pass:
     def loop(self, loop: tree.For, loops: tuple[_Loop, ...]) -> tuple[tree.Statement, ...]:
         jumps = _jumps(loop.body)
         inner = _Loop()
-        if tree.Break in jumps:
+        # The compiler leaves an endless loop by its own flag, which therefore says so of a return, too.
+        is_left_by_return = is_endless(loop) and tree.Return in jumps
+        if tree.Break in jumps or is_left_by_return:
             inner.left = self.flag(f"left_{loop.label}", loop.location)
         body = self.block(loop.body, (*loops, inner))
         if inner.continued:
             body = (self.assign(inner.continued, False, loop.location), *body)
         flags = self.skipping(jumps - {tree.Continue}, (inner,))
-        made = replace(loop, body=self.unless(flags, body, loop.location))
+        if inner.left and inner.left not in flags:
+            flags.append(inner.left)
+        body = self.unless(flags, body, loop.location)
+        if is_left_by_return:
+            returned = tree.Read(self.return_flag(), (), _BOOL, loop.location)
+            leave = self.assign(inner.left, True, loop.location)
+            body = (*body, tree.If(returned, (leave,), (), loop.location))
+        made = replace(loop, body=body)
         return (self.assign(inner.left, False, loop.location), made) if inner.left else (made,)
 
 

@@ -31,7 +31,7 @@ from . import tree
 from .polynomials import affine_text, polynomial, tree_of
 from .rewriting import rewritten
 
-__all__ = ["LIMIT", "bounded"]
+__all__ = ["LIMIT", "bounded", "is_endless"]
 
 LIMIT = 2**40
 """The largest size that a parameter may have: so many iterations take a quarter of an hour."""
@@ -39,6 +39,13 @@ LIMIT = 2**40
 _BOOL = np.dtype(np.bool_)
 _INDEX = np.dtype(np.int64)
 _JUMPS = (tree.While, tree.Break, tree.Continue, tree.Return)
+
+
+def is_endless(loop: tree.For) -> bool:
+    """Whether it is a loop over iterations that nobody counts, which only a jump leaves."""
+    stop = loop.stop
+    is_limit = isinstance(stop, tree.Variable) and stop.name.startswith("while_limit")
+    return is_limit and loop.iterator.name.startswith("turn_")
 
 
 def bounded(

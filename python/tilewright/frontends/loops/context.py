@@ -156,6 +156,8 @@ class Context:
         self.wrapping: set[Location] = set()  # subscripts that may count from the end
         self.residues: dict[Location, int] = {}  # what loops that rename arrays leave over
         self.overwritten: set[str] = set()  # arrays that are not the same all along
+        # Arguments, by frame and variable, that mean other arrays after a statement that is reached.
+        self.anew: set[tuple[object, ...]] = set()
         self.outside: dict[
             Outside, str
         ] = {}  # arrays that are no arguments, with names of their own
@@ -199,6 +201,9 @@ class Context:
         self.turns = 0  # loops of the program around what is translated
         self.single_turns = 0  # that were translated one by one so far
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
+        self.direct: set[tuple[object, ...]] = set()  # arguments as they are given, unless assigned
+        self.copied: dict[str, str] = {}  # copies of arguments, by the name of the argument
+        self.stores_new = False  # what is stored is another array's than the argument's
         self.contiguous: set[str] = set()  # arrays whose elements must lie without gaps
         self.tested: set[str] = set()  # parameters that branches ask about
         self.within_tests: frozenset[str] = frozenset()  # of these, by branches around
@@ -297,7 +302,21 @@ class Context:
             self.out = before
 
     def assign(self, target: Read, value: Expression, node: ast.AST) -> None:
+        name = self.copied.get(target.array)
+        if name is not None and not self.stores_new:
+            self.refuse(
+                node,
+                f"{name} may be the array that was given here, or one that was made, and elements are stored",
+                "give the array that is made a name of its own",
+            )
         self.emit(Assign(target, value, self.label(), self.at(node)), node)
+
+    @contextmanager
+    def storing_new(self, holds: bool = True) -> Iterator[None]:
+        """What is stored within is another array's than that of an argument."""
+        before, self.stores_new = self.stores_new, holds
+        yield
+        self.stores_new = before
 
     @contextmanager
     def loops(

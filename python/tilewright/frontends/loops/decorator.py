@@ -252,6 +252,18 @@ class LoopFunction(_core.KnownCalls):
             f"{name}.inspect(...) with arguments"
         )
 
+    def wait_optimized(self, timeout: float | None = None) -> bool:
+        """Waits until all kernels that have run so far are as fast as they will be.
+
+        Args:
+            timeout: seconds for each of them; None for as long as it takes.
+
+        Returns:
+            Whether all of them are.
+        """
+        kernels = [kernel for many in self._kernels.values() for kernel in many]
+        return all([kernel.function.wait_optimized(timeout) for kernel in kernels])
+
     @property
     def schedule(self) -> Any:
         """The schedule of the only kernel."""

@@ -26,6 +26,7 @@ class Webs:
         once: those with one definition besides augmented assignments, which leave an array in place.
         renamed: those that get an array once, and otherwise names of arrays, as in `u, v = v, u`.
         of_name: the variables that a name of the text means.
+        given: the uses (by id of the node) that may mean what an argument was given.
         unassigned: the uses (by id of the node) that may come before any definition.
         dead: the statements (by id) that are never reached.
         names: all names of variables.
@@ -38,6 +39,7 @@ class Webs:
         self.once: set[str] = set()
         self.renamed: set[str] = set()
         self.of_name: dict[str, set[str]] = {}
+        self.given: set[int] = set()
         self.unassigned: set[int] = set()
         self.dead: set[int] = set()
         self.names: set[str] = set()
@@ -324,6 +326,8 @@ def find_webs(function: ast.FunctionDef) -> Webs:
         known = reached - {UNDEFINED}
         if UNDEFINED in reached:
             webs.unassigned.add(node_id)
+        if any(isinstance(flow.definitions[number], ast.arg) for number in reached - {UNDEFINED}):
+            webs.given.add(node_id)
         if known:
             name = names[union.find(min(known))]
             webs.name_of[node_id] = name

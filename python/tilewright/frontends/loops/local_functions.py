@@ -40,6 +40,18 @@ class LocalFunction:
         raise TypeError(self.node.name)
 
 
+def _is_constant(node: ast.expr) -> bool:
+    """Whether it is made of numbers, texts and operators alone, as -1.0 and 2 * 3 are."""
+    operators = (ast.operator, ast.unaryop, ast.Load)
+    parts = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple, *operators)
+    return all(isinstance(each, parts) for each in ast.walk(node))
+
+
+def _value_of(node: ast.expr) -> Any:
+    """What Python makes of such an expression."""
+    return eval(compile(ast.Expression(node), "<default>", "eval"), {"__builtins__": {}})
+
+
 def _signature_of(node: ast.FunctionDef, source: Source) -> inspect.Signature:
     given = node.args
     for other in (given.vararg, given.kwarg, *node.decorator_list):
@@ -57,7 +69,7 @@ def _signature_of(node: ast.FunctionDef, source: Source) -> inspect.Signature:
     for number, (each, default) in enumerate(
         zip((*positional, *given.kwonlyargs), (*defaults, *given.kw_defaults), strict=True)
     ):
-        if default is not None and not isinstance(default, ast.Constant):
+        if default is not None and not _is_constant(default):
             refuse(source.location(default), "a default that is no constant", "pass it in the call")
         kind = (
             kinds.POSITIONAL_ONLY
@@ -66,7 +78,7 @@ def _signature_of(node: ast.FunctionDef, source: Source) -> inspect.Signature:
             if number < len(positional)
             else kinds.KEYWORD_ONLY
         )
-        value = kinds.empty if default is None else default.value
+        value = kinds.empty if default is None else _value_of(default)
         parameters.append(kinds(each.arg, kind, default=value))
     return inspect.Signature(parameters)
 

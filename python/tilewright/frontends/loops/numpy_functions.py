@@ -210,10 +210,11 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 def _difference(a: Any, axis: int) -> Any:
+    tests = a.dtype == np.bool_
     if axis % a.ndim == a.ndim - 1:
-        made = a[..., 1:] - a[..., :-1]
+        made = a[..., 1:] != a[..., :-1] if tests else a[..., 1:] - a[..., :-1]
     else:
-        made = a[1:] - a[:-1]
+        made = a[1:] != a[:-1] if tests else a[1:] - a[:-1]
     return made
 
 

@@ -188,7 +188,9 @@ class Statements(Masks, LoopStatements, Overlaps):
                 array = self.expression(target.value)
                 if not isinstance(array, ArrayValue):
                     self.refuse(target, f"{self.described(array)} has no elements to assign")
-                self.store_elements(self.indexed(array, target), value, target)
+                place = self.indexed(array, target)
+                with self.storing_new(not self.means_given(target)):
+                    self.store_elements(place, value, target)
             case ast.Attribute(value=ast.Name(name), attr="shape"):
                 self.refuse(
                     target,
@@ -266,6 +268,9 @@ class Statements(Masks, LoopStatements, Overlaps):
             else:
                 self.frame.bindings[web] = self.of_own_order(value, web, node)
                 return
+        if (self.frame.key, web) in self.direct:
+            self.anew.add((self.frame.key, web))
+            self.changed = True
         if isinstance(value, Scalar):
             self.store_scalar(web, value, target, node)
         elif isinstance(value, ArrayValue):
@@ -369,7 +374,14 @@ class Statements(Masks, LoopStatements, Overlaps):
             self.rebound.add(name)
         if not value.uninitialised:
             memory = self.view(place.name, kind.dtype, value.shape, value.room, node)
-            self.store_elements(memory, value, node)
+            with self.storing_new():
+                self.store_elements(memory, value, node)
+
+    def means_given(self, target: ast.expr) -> bool:
+        """Whether the name that a target begins with may mean what an argument was given."""
+        while isinstance(target, ast.Subscript | ast.Attribute):
+            target = target.value
+        return not isinstance(target, ast.Name) or id(target) in self.frame.webs.given
 
     def require_fixed(self, value: ArrayValue, node: ast.AST) -> None:
         """A name for a view is right if neither its place nor its array is given anew."""
@@ -438,7 +450,8 @@ class Statements(Masks, LoopStatements, Overlaps):
             if left.gathered and isinstance(target, ast.Subscript):
                 assert isinstance(array_value, ArrayValue)
                 left = self.indexed(array_value, target)
-            self.store_elements(left, value, node)
+            with self.storing_new(not self.means_given(target)):
+                self.store_elements(left, value, node)
         else:
             if isinstance(value, ArrayValue) and (self.turns or self.branches):
                 self.refuse(

@@ -279,8 +279,13 @@ class Translation(Library):
             self.frame.bindings[web] = place
             target = self.read(place.name, (), kind.dtype, node)
             self.assign(target, converted(value.expression, kind.dtype, value.kind.dtype), node)
+        elif isinstance(value, ArrayValue) and (self.frame.key, web) not in self.anew:
+            # Unless a statement that is reached gives the name another array.
+            self.frame.bindings[web] = value
+            self.direct.add((self.frame.key, web))
         elif isinstance(value, ArrayValue):
             own = self.materialised(replace(value, fresh=False), web, node)
+            self.copied[own.base] = node.arg
             self.remembered((self.frame.key, web), value.kind, value.shape)
             self.frame.bindings[web] = Storage(own.base, value.kind, value.shape, value.room)
             self.rebound.add(own.base)

@@ -299,3 +299,37 @@ def test_a_function_that_is_replaced_is_translated_anew() -> None:
     defined("def inner(x):\n    return x + 10\n", "<inner 2>")
     function(A)
     assert A[0] == 11
+
+
+def clipped(x: np.ndarray) -> float:
+    def above(v: float, low: float = -1.0, factor: int = 2 * 3) -> float:
+        return max(v, low) * factor
+
+    moved = lambda v, by=-2: v + by  # noqa: E731
+    total = 0.0
+    for i in range(len(x)):
+        total += above(x[i]) + moved(x[i])
+    return total
+
+
+def test_defaults_of_functions_inside_are_constants_as_python_writes_them() -> None:
+    x = np.array([-5.0, 2.0])
+    assert tw.jit(clipped)(x) == clipped(x)
+
+
+def changes(x: np.ndarray) -> np.ndarray:
+    return np.diff(x)
+
+
+def test_all_kernels_are_waited_for() -> None:
+    """Lengths 1 and 2 of an array may have kernels of their own."""
+    compiled = tw.jit(changes)
+    assert compiled.wait_optimized()  # nothing has run
+    for x in (np.array([True, False, False, True]), np.arange(4.0) ** 2, np.arange(5)):
+        found, expected = compiled(x), changes(x)
+        assert found.tolist() == expected.tolist()
+        assert found.dtype == expected.dtype
+    compiled.wait_optimized()
+    kernels = [kernel for many in compiled._kernels.values() for kernel in many]
+    assert len(kernels) == 3
+    assert not any(kernel.function.function._pending for kernel in kernels)

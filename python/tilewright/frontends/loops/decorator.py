@@ -262,7 +262,8 @@ class LoopFunction(_core.KnownCalls):
             Whether all of them are.
         """
         kernels = [kernel for many in self._kernels.values() for kernel in many]
-        return all([kernel.function.wait_optimized(timeout) for kernel in kernels])
+        waited = [kernel.function.wait_optimized(timeout) for kernel in kernels]
+        return all(waited)
 
     @property
     def schedule(self) -> Any:

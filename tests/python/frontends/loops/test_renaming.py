@@ -81,7 +81,7 @@ def test_one_kernel_for_each_remainder() -> None:
         translated(count, np.ones(5), np.ones(5))
     assert sum(map(len, translated._kernels.values())) == 2
     loops = str(translated.inspect(4, np.ones(5), np.ones(5)).loops)
-    assert loops.count("for ") == 3  # time, and each array once: nothing is copied
+    assert loops.count("for ") - loops.count("# vector") == 3  # time, and each array once: nothing is copied
 
 
 def test_a_nest_of_loops_that_names_arrays_anew() -> None:
@@ -199,7 +199,7 @@ def test_new_arrays_cost_no_copies_in_time() -> None:
     loops = str(tw.jit(leapfrog).inspect(9, np.ones(5), np.ones(5)).loops)
     time = loops[loops.index("for _") :].splitlines()
     inside = [line for line in time if line.startswith("  ") and "for " in line]
-    assert len(inside) == 3
+    assert len([line for line in inside if "# vector" not in line]) == 3
 
 
 def other_type(T, u):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +12,7 @@ import tilewright as tw
 
 from ... import _core
 from ...schedule.schedule_text import each_command
-from .recurrences import Recurrence, arrays_of, producers_of
+from .recurrences import Recurrence, arrays_of, in_its_direction, producers_of
 
 __all__ = ["Commands"]
 
@@ -24,6 +25,8 @@ _CHAINS = 4
 _LANES = 8
 #: Groups of fewer blocks are left to the threads one by one.
 _LEAST_CHAINS = 4
+#: One computation's part of what `Commands.all_times` gives.
+_ROW = re.compile(r"(\w+)\[([^\]]*)\] -> \[(.*)\]")
 #: Chains of more members would need more registers than there are.
 _MOST_MEMBERS = 2
 
@@ -64,21 +67,26 @@ class Commands:
         """The blocks at once, the members in the same loops; what else there is, as it was."""
         own = {*self.found.members, *self.totals, *self.carries, *self.firsts}
         given = tuple(each_command(self.old.schedule.commands))
+        earlier = self.earlier_times(given)
+        if earlier is not None:
+            given = tuple(each for each in given if each[0])
         concerned = [each for each in given if each[0] in own or not each[0]]
         if concerned:
             raise tw.ScheduleError(
                 f"{self.old.name} has commands already for what scan_blocks rewrites, such as "
                 f"{concerned[0][0] or 'f'}.{concerned[0][1]}; schedule what it gives instead"
             )
-        if not given:
+        if not given and earlier is None:
             given = tuple(each_command(made.default_schedule.commands))
             given = tuple(
                 e for e in given if e[0] and e[0] not in own and e[0] in made.computations
             )
         inner, outer = f"{self.along}1", f"{self.along}0"
-        backwards = self.all_times(made, outer, inner) if self.found.direction < 0 else ""
+        times = earlier or self.directed_times(made)
+        needs_times = self.found.direction < 0 or times is not None
+        explicit = self.all_times(made, outer, inner, times or {}) if needs_times else ""
         group = _GROUP // self.size
-        if not backwards and group >= _LEAST_GROUP and self.is_plain:
+        if not explicit and group >= _LEAST_GROUP and self.is_plain:
             can_chain = group >= _LEAST_CHAINS * _LANES and len(self.found.members) <= _MOST_MEMBERS
             for beside in (True, False) if can_chain else (False,):
                 try:
@@ -87,8 +95,8 @@ class Commands:
                 except (tw.ScheduleError, tw.IllegalScheduleError):
                     pass  # then one by one, or all blocks of a phase before the next phase
         with made.transaction():
-            if backwards:
-                made.set_schedule(backwards)
+            if explicit:
+                made.set_schedule(explicit)
             else:
                 self.order_firsts(made)
                 if len(self.carries) > 1:  # else the carry stands before its only reader
@@ -217,26 +225,75 @@ class Commands:
         )
         return old, new
 
-    def all_times(self, made: tw.Function, outer: str, inner: str) -> str:
+    def earlier_times(self, given: Sequence[tuple[str, str, Any]]) -> dict[str, list[str]] | None:
+        """The times that an earlier call for another recurrence has given all computations, by name; None if
+        there are none, or somebody else's."""
+        texts = [each[2][0] for each in given if each[:2] == ("", "set_schedule")]
+        if len(texts) != 1 or not isinstance(texts[0], str):
+            return None
+        times: dict[str, list[str]] = {}
+        for row in texts[0].strip("{ }").split("; "):
+            found = _ROW.fullmatch(row)
+            if found is None or found[1] not in self.arrays:
+                return None
+            own = list(self.arrays[found[1]].iterators)
+            if found[2].split(", ")[: len(own)] != own:  # terms stand behind them
+                return None
+            times[found[1]] = found[3].split(", ")
+        return times
+
+    def directed_times(self, made: tw.Function) -> dict[str, list[str]] | None:
+        """Times of the other computations, if there are recurrences among them that run backwards: then loops as
+        declared are no order. None if there are no such ones."""
+        computed = {key: each for key, each in arrays_of(made).items() if each.pieces}
+        own = {*self.found.members, *self.totals, *self.carries, *self.firsts}
+        others = [name for name in made.computations if name not in own]
+        turned = {name: in_its_direction(computed, name) for name in others}
+        if not any(turned.values()):
+            return None
+        return {
+            name: [str(place), *(turned[name] or self.longest(made, name))]
+            for place, name in enumerate(others)
+        }
+
+    def longest(self, made: tw.Function, name: str) -> list[str]:
+        """The loops of a computation as it is declared, those over terms among them."""
+        return max((names for _, names, _ in made[name].instances._shapes()), key=len)
+
+    def all_times(
+        self, made: tw.Function, outer: str, inner: str, times: dict[str, list[str]]
+    ) -> str:
         """The loops of all computations, one after the other: loops as declared are none where a
-        recurrence runs backwards."""
+        recurrence runs backwards.
+
+        Args:
+            made: the new function.
+            outer, inner: names of the loops of the members.
+            times: those of other computations, among each other.
+        """
         members, later = list(self.found.members), self.readers(made)
         own = {*members, *self.carries, *later}
         before = [each for each in made.computations if each not in own]
-        place = len(before)
+        place = len(before) + 1
         rows: list[tuple[str, list[str], list[str], int]] = []
         for number, name in enumerate(self.carries):
             old = list(self.block_names)
-            new = [f"-{each}" if each == self.block else each for each in old]
+            sign = "-" if self.found.direction < 0 else ""
+            new = [f"{sign}{each}" if each == self.block else each for each in old]
             rows.append((name, old, [str(place), *new], number))
         for number, name in enumerate(members):
             old, new = self.loops(name, outer, inner)
             rows.append((name, old, [str(place + 1), *new], number))
-        for name in [*before, *(each for each in made.computations if each in later)]:
-            spaces = [names for _, names, _ in made[name].instances._shapes()]
-            old = max(spaces, key=len)
-            first = len(rows) - len(self.carries) - len(members) + (2 if name in later else 0)
-            rows.append((name, old, [str(first), *old], 0))
+        for number, name in enumerate(
+            [*before, *(each for each in made.computations if each in later)]
+        ):
+            old = self.longest(made, name)
+            if name in times:
+                first = place + 2 if name in later else 0
+                rows.append((name, old, [str(first), *times[name]], 0))
+            else:
+                first = number + 1 + (3 if name in later else 0)
+                rows.append((name, old, [str(first), *old], 0))
         length = max(len(new) for _, _, new, _ in rows)
         maps = []
         for name, old, new, last in rows:

@@ -127,6 +127,24 @@ def arrays_of(function: tw.Function) -> dict[str, _core.Computation]:
     return found
 
 
+def in_its_direction(computations: dict[str, _core.Computation], name: str) -> list[str] | None:
+    """Loops of a computation that run as it needs them, if it is a recurrence that runs backwards: that of its
+    iterator the other way round. None of others."""
+    reads = {each: {p.name for p in producers_of(one)} for each, one in computations.items()}
+    own = _component(reads, name)
+    if not own:
+        return None
+    try:
+        found = _recurrence(computations, own, own, name)
+    except tw.DeclarationError:
+        return None
+    if found.direction > 0:
+        return None
+    loops = list(computations[name].iterators)
+    loops[found.axis] = f"-{loops[found.axis]}"
+    return loops
+
+
 def recurrence_of(
     computations: dict[str, _core.Computation],
     name: str,

@@ -81,7 +81,8 @@ def test_one_kernel_for_each_remainder() -> None:
         translated(count, np.ones(5), np.ones(5))
     assert sum(map(len, translated._kernels.values())) == 2
     loops = str(translated.inspect(4, np.ones(5), np.ones(5)).loops)
-    assert loops.count("for ") - loops.count("# vector") == 3  # time, and each array once: nothing is copied
+    # Time, and each array once: nothing is copied.
+    assert loops.count("for ") - loops.count("# vector") == 3
 
 
 def test_a_nest_of_loops_that_names_arrays_anew() -> None:

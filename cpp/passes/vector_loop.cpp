@@ -6,6 +6,7 @@
 #include "loops/speculation.h"
 #include "loops/tile_extent.h"
 #include "loops/traverse.h"
+#include "passes/cheap_stores.h"
 #include "passes/gpu/thread_reductions.h"
 #include "passes/lane_places.h"
 
@@ -354,7 +355,8 @@ private:
     const ValuePtr lanes = local(id, "mask", {Bool, lanes_});
     const ValuePtr narrow = narrowed(condition);
     StmtPtr inner = within({nullptr, lanes}, [&] { return statement(body); });
-    if (!is_speculable(body)) {
+    const bool is_cheap = options_.masked_bytes == 1 && is_cheap_store(body);
+    if (!is_speculable(body) && !(is_cheap && !reads_shared(inner))) {
       // What all lanes share is read only where one lane reads it.
       inner = if_then(reduce_lanes(Op::Or, lanes), inner);
     }

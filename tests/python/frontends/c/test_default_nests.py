@@ -260,3 +260,45 @@ def test_colours_of_a_grid_are_vectors_on_threads():
     f = tw.c.load(STEPS, scop="function").red_black
     f(64, 64, np.zeros((64, 64), "f4"), np.zeros((64, 64), "f4"))
     assert 'S1.vectorize("j", 16).parallelize("i")' in str(f.default_schedule)
+
+
+SHORTER = """
+void shorter(int n, double d[restrict n][n]) {
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < n; i++) {
+      double a = d[i][k];
+      for (int j = 0; j < n; j++)
+        if (a + d[k][j] < d[i][j])
+          d[i][j] = a + d[k][j];
+    }
+}
+
+void roots(int n, const double x[restrict n], double y[restrict n]) {
+  for (int i = 0; i < n; i++)
+    if (x[i] > 0)
+      y[i] = sqrt(x[i]) / (1 + x[i]);
+}
+"""
+
+
+@pytest.mark.skipif("x86-64-v4" not in LEVELS, reason="masks are for processors that have them")
+def test_stores_of_little_have_masks_and_no_branch():
+    """A branch that is predicted wrongly takes longer than a store of no lane; roots and quotients longer than that."""
+    module = tw.c.load("#include <math.h>\n" + SHORTER, scop="function")
+    made = np.random.default_rng(9)
+    for n in (1, 7, 8, 9, 30):
+        d = made.random((n, n))
+        expected = d.copy()
+        for k in range(n):
+            for i in range(n):
+                a = expected[i, k]
+                expected[i] = np.minimum(a + expected[k], expected[i])
+        module.shorter(n, d)
+        np.testing.assert_array_equal(d, expected)
+        x, y = made.standard_normal(n), made.random(n)
+        expected = np.where(x > 0, np.sqrt(np.abs(x)) / (1 + x), y)
+        module.roots(n, x, y)
+        np.testing.assert_array_equal(y, expected)
+    branch = "if reduce(|"
+    assert branch not in str(module.shorter._running.general.function.passes())
+    assert branch in str(module.roots._running.general.function.passes())

@@ -16,6 +16,8 @@ namespace tilewright {
 
 namespace {
 
+constexpr const char *doing_nest_times = "the times of nests";
+
 /// More than any place among others.
 constexpr std::int64_t behind_all = std::numeric_limits<std::int64_t>::max() / 2;
 
@@ -100,10 +102,11 @@ std::string text_of(const isl::pw_aff &value, size_t iterators) {
     const std::string name = prefix + std::to_string(d);
     named = isl_aff_set_dim_name(named, isl_dim_in, static_cast<unsigned>(d), name.c_str());
   }
-  char *raw = isl_aff_to_str(named); // [n] -> { S[i] -> [(value)] }
-  const std::string printed = raw;
-  free(raw);
-  isl_aff_free(named);
+  const isl::aff whole = checked(isl::manage(named), doing_nest_times);
+  char *raw = isl_aff_to_str(whole.get()); // [n] -> { S[i] -> [(value)] }
+  const std::string printed = raw == nullptr ? "" : raw;
+  std::free(raw);
+  checked(whole, doing_nest_times); // the text needs isl's work, too
   const size_t first = printed.rfind("-> [") + 4;
   std::string text = printed.substr(first, printed.rfind(']') - first);
   for (size_t d = iterators; d-- > 0;) { // 12 before 1

@@ -6,9 +6,9 @@
 #include "loops/speculation.h"
 #include "loops/tile_extent.h"
 #include "loops/traverse.h"
-#include "passes/cheap_stores.h"
 #include "passes/gpu/thread_reductions.h"
 #include "passes/lane_places.h"
+#include "passes/relaxations.h"
 
 #include <algorithm>
 #include <limits>
@@ -350,13 +350,13 @@ private:
   }
 
   /// `body` for the lanes of `condition` only, which no lane may meet.
-  StmtPtr where(const ValuePtr &condition, const StmtPtr &body) {
+  /// `may_be_none`: it costs little if it is for no lane.
+  StmtPtr where(const ValuePtr &condition, const StmtPtr &body, bool may_be_none = false) {
     const std::int64_t id = numbers_.next();
     const ValuePtr lanes = local(id, "mask", {Bool, lanes_});
     const ValuePtr narrow = narrowed(condition);
     StmtPtr inner = within({nullptr, lanes}, [&] { return statement(body); });
-    const bool is_cheap = options_.masked_bytes == 1 && is_cheap_store(body);
-    if (!is_speculable(body) && !(is_cheap && !reads_shared(inner))) {
+    if (!is_speculable(body) && !(may_be_none && !reads_shared(inner))) {
       // What all lanes share is read only where one lane reads it.
       inner = if_then(reduce_lanes(Op::Or, lanes), inner);
     }
@@ -437,7 +437,8 @@ private:
     if (const StmtPtr chosen = choice(node, holds)) {
       return block({parts.front(), chosen});
     }
-    parts.push_back(where(holds, node.then()));
+    const bool has_masks = options_.masked_bytes == 1; // of all elements, for nothing
+    parts.push_back(where(holds, node.then(), has_masks && is_relaxation(node)));
     if (otherwise) {
       parts.push_back(where(unary_value(Op::Not, holds), otherwise));
     }

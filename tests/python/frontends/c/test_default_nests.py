@@ -283,7 +283,7 @@ void roots(int n, const double x[restrict n], double y[restrict n]) {
 
 @pytest.mark.skipif("x86-64-v4" not in LEVELS, reason="masks are for processors that have them")
 def test_relaxations_have_masks_and_no_branch():
-    """A branch that is predicted wrongly takes longer than a store of no lane. Other tests hold for no lane more often."""
+    """A branch that is predicted wrongly takes longer than a store of no lane; other tests seldom hold for a lane."""
     module = tw.c.load("#include <math.h>\n" + SHORTER, scop="function")
     made = np.random.default_rng(9)
     for n in (1, 7, 8, 9, 30):

@@ -205,7 +205,16 @@ bool Unchanged::same_positions(const Statement &first, const Statement &second,
 bool Unchanged::pair(const Statement &first, const Statement &second) const {
   const Statement *one = earlier(first);
   const Statement *other = earlier(second);
-  return one != nullptr && other != nullptr && same_positions(first, second, *one, *other);
+  if (one == nullptr || other == nullptr || !same_positions(first, second, *one, *other)) {
+    return false;
+  }
+  // What is private to iterations of loops of one value has to be asked about anew, whoever comes
+  // first: they may not share the value any more.
+  const auto inside = static_cast<size_t>(std::max(0, now_.buffers[first.buffer].level));
+  const std::vector<Level> &own = levels(first);
+  return std::none_of(own.begin(),
+                      own.begin() + static_cast<std::ptrdiff_t>(std::min(inside, own.size())),
+                      [](const Level &level) { return level.place.has_value(); });
 }
 
 std::optional<std::vector<size_t>> Unchanged::newly_concurrent(const Statement &first,

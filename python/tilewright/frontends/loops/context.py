@@ -315,8 +315,10 @@ class Context:
     def storing_new(self, holds: bool = True) -> Iterator[None]:
         """What is stored within is another array's than that of an argument."""
         before, self.stores_new = self.stores_new, holds
-        yield
-        self.stores_new = before
+        try:
+            yield
+        finally:
+            self.stores_new = before
 
     @contextmanager
     def loops(

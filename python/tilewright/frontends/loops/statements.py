@@ -171,7 +171,8 @@ class Statements(Masks, LoopStatements, Overlaps):
         if len(node.targets) == 1 and (found := self.as_mask(node.targets[0])):
             with self.under(found[1]):
                 value = self.expression(node.value)
-            self.store_masked(*found, value, node.targets[0])
+            with self.storing_new(not self.means_given(node.targets[0])):
+                self.store_masked(*found, value, node.targets[0])
             return
         value = self.expression(node.value)
         for target in node.targets:
@@ -418,7 +419,8 @@ class Statements(Masks, LoopStatements, Overlaps):
             assert isinstance(value, ArrayValue)
             if not _casts(value.dtype, array.dtype):
                 self.refuse(node, f"the result is {value.dtype}, the array {array.dtype}")
-            self.store_masked(array, mask, value, node.target)
+            with self.storing_new(not self.means_given(node.target)):
+                self.store_masked(array, mask, value, node.target)
             return
         right = self.expression(node.value)
         target = node.target

@@ -226,8 +226,9 @@ class Commands:
         return old, new
 
     def earlier_times(self, given: Sequence[tuple[str, str, Any]]) -> dict[str, list[str]] | None:
-        """The times that an earlier call for another recurrence has given all computations, by name; None if
-        there are none, or somebody else's."""
+        """The times that all computations have by a command, by name, as an earlier call for another recurrence
+        gives them; None if there are none, or if they say of this recurrence more than its direction, which would
+        be lost."""
         texts = [each[2][0] for each in given if each[:2] == ("", "set_schedule")]
         if len(texts) != 1 or not isinstance(texts[0], str):
             return None
@@ -240,6 +241,10 @@ class Commands:
             if found[2].split(", ")[: len(own)] != own:  # terms stand behind them
                 return None
             times[found[1]] = found[3].split(", ")
+            loops = [each.lstrip("-") for each in times[found[1]]]
+            loops = [each for each in loops if not each.isdigit()]
+            if found[1] in self.found.members and loops != own:
+                return None
         return times
 
     def directed_times(self, made: tw.Function) -> dict[str, list[str]] | None:

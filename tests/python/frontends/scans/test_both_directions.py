@@ -64,11 +64,12 @@ def test_c_of_scans(case: str, tmp_path: Path) -> None:
     assert text.count("#pragma omp parallel for") >= 2
 
 
-def test_somebody_elses_order_is_not_rewritten() -> None:
+@pytest.mark.parametrize("time", ["1, floor(i/2), i", "1, i, 0"])
+def test_what_somebody_has_said_of_the_recurrence_is_not_lost(time: str) -> None:
     f = tw.alpha.load(CHAINED)["s"]
-    f.set_schedule("{ Z[i] -> [0, -i, 0]; X[i] -> [1, i, 0] }")
-    f["X"].split("i", 8)
-    with pytest.raises(
-        tw.ScheduleError, match="has commands already for what scan_blocks rewrites"
-    ):
+    f.set_schedule("{ Z[i] -> [0, -i, 0]; X[i] -> [" + time + "] }")
+    if "floor" not in time:
+        compare(f["X"].scan_blocks(4), chained)  # there is nothing to lose
+        f["X"].split("i", 8)
+    with pytest.raises(tw.ScheduleError, match="has commands already for what scan_blocks rewrites"):
         f["X"].scan_blocks(4)

@@ -23,8 +23,8 @@ constexpr const char *doing_element_steps = "the elements along a loop";
 /// x -> x with one iterator at its next value, and those that are slanted along it moved as far as
 /// their ranges.
 isl::map next(const isl::set &domain, size_t iterator, const std::vector<Slant> &slants) {
-  isl_multi_aff *moved = next_value(domain, iterator).release();
   const std::int64_t step = step_of(domain, iterator);
+  isl_multi_aff *moved = next_value(domain, iterator, step).release();
   for (const Slant &slant : slants) {
     for (const auto &[along, factor] : slant.along) {
       if (along == iterator) {

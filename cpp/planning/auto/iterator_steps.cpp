@@ -22,16 +22,16 @@ std::int64_t step_of(const isl::set &domain, size_t iterator) {
   return std::max<std::int64_t>(step.value_or(1), 1);
 }
 
-isl::multi_aff next_value(const isl::set &domain, size_t iterator) {
+isl::multi_aff next_value(const isl::set &domain, size_t iterator, std::int64_t step) {
   isl_multi_aff *moved = isl_multi_aff_identity_on_domain_space(domain.space().release());
   isl_aff *own = isl_multi_aff_get_aff(moved, static_cast<int>(iterator));
-  own = isl_aff_add_constant_si(own, static_cast<int>(step_of(domain, iterator)));
+  own = isl_aff_add_constant_si(own, static_cast<int>(step));
   moved = isl_multi_aff_set_aff(moved, static_cast<int>(iterator), own);
   return checked(isl::manage(moved), doing_iterator_steps);
 }
 
-bool counts(const isl::pw_aff &value, const isl::set &domain, size_t iterator) {
-  const isl::multi_aff next = next_value(domain, iterator);
+bool counts(const isl::pw_aff &value, const isl::set &domain, size_t iterator, std::int64_t step) {
+  const isl::multi_aff next = next_value(domain, iterator, step);
   isl_pw_aff *there = isl_pw_aff_pullback_multi_aff(value.copy(), next.copy());
   isl_pw_aff *here =
       isl_pw_aff_add_constant_val(value.copy(), isl_val_one(isl_pw_aff_get_ctx(value.get())));

@@ -14,10 +14,10 @@ namespace tilewright {
 /// as in the red and black points of a grid.
 std::int64_t step_of(const isl::set &domain, size_t iterator);
 
-/// x -> x with the iterator at its next value.
-isl::multi_aff next_value(const isl::set &domain, size_t iterator);
+/// x -> x with the iterator at its next value, `step` away.
+isl::multi_aff next_value(const isl::set &domain, size_t iterator, std::int64_t step);
 
-/// Does the value grow by one wherever the iterator takes its next value?
-bool counts(const isl::pw_aff &value, const isl::set &domain, size_t iterator);
+/// Does the value grow by one wherever the iterator takes its next value, `step` away?
+bool counts(const isl::pw_aff &value, const isl::set &domain, size_t iterator, std::int64_t step);
 
 } // namespace tilewright

@@ -162,7 +162,8 @@ std::optional<NestLoop> counted_steps(const LoopDimension &dimension, const isl:
     return std::nullopt;
   }
   for (size_t d = iterators; d-- > 0;) {
-    if (step_of(domain, d) > 1 && counts(dimension.value, domain, d)) {
+    const std::int64_t step = step_of(domain, d);
+    if (step > 1 && counts(dimension.value, domain, d, step)) {
       return NestLoop{dimension.name, text_of(dimension.value, iterators), d};
     }
   }

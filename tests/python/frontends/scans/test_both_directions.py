@@ -71,5 +71,7 @@ def test_what_somebody_has_said_of_the_recurrence_is_not_lost(time: str) -> None
     if "floor" not in time:
         compare(f["X"].scan_blocks(4), chained)  # there is nothing to lose
         f["X"].split("i", 8)
-    with pytest.raises(tw.ScheduleError, match="has commands already for what scan_blocks rewrites"):
+    with pytest.raises(
+        tw.ScheduleError, match="has commands already for what scan_blocks rewrites"
+    ):
         f["X"].scan_blocks(4)

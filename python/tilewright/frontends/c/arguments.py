@@ -132,6 +132,11 @@ def _by_name(
         if name in values:
             raise ArgumentTypeError(f"{function} is given {name!r} twice")
         values[name] = value
+    values |= {
+        each.name: each.values
+        for each in arguments
+        if each.values is not None and each.name not in values
+    }
     missing = [name for name in names if name not in values]
     if missing:
         raise ArgumentTypeError(f"{function} lacks the arguments {', '.join(missing)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from pycparser import c_ast
 
 from ...base.plurals import counted
@@ -32,6 +33,7 @@ from .places import same_type
 from .refusals import refuse
 from .scopes import FunctionName, Known, PointerVariable, Storage
 from .state import fields_of, is_static, parts
+from .tables import MOST_WRITTEN, count_of, table_of
 from .values import (
     Address,
     Place,
@@ -46,7 +48,7 @@ from .values import (
 __all__ = ["Declarations"]
 
 _ALLOCATES = {"malloc", "calloc", "aligned_alloc", "polybench_alloc_data"}
-# Arrays of up to so many elements are initialised one by one.
+# Arrays with values that are no constants are initialised one by one, up to so many elements.
 MOST_ELEMENTS = 64
 
 
@@ -91,14 +93,47 @@ class Declarations(Loops):
         if not (isinstance(of, Number) and value is None):
             self.kill(storage, here)
         if node.init is not None:
+            table = self.long_table(storage.type, node.init)
+            if table is not None and constant:
+                self.scope.names[node.name] = self._table_storage(node, node.name, storage, table)
+                return
             target = Place(self.root_of(storage), (), (), storage.type)
-            if value is not None:
+            if table is not None:
+                given = self._table_storage(node, f"{node.name}_values", storage, table)
+                source = Place(self.root_of(given), (), (), storage.type)
+                self._copy_elements(target, source, here, "")
+            elif value is not None:
                 self.store(target, value, here)
             elif isinstance(node.init, c_ast.InitList):
                 self.initialise(target, node.init)
             else:
                 self.copy(target, self.operand(node.init), node)
         storage.constant = constant
+
+    def long_table(self, of: CType, init: Any) -> np.ndarray | None:
+        """The values of a list of constants that is too long to be written element by element."""
+        count = count_of(of)
+        if count is None or count <= MOST_WRITTEN or _is_zero(init):
+            return None
+        return self.table(of, init)
+
+    def table(self, of: CType, init: Any) -> np.ndarray | None:
+        """The values of a list if they are constants."""
+
+        def value(node: Any, number: Number) -> object:
+            with self.block() as written:
+                found = converted(self.value(node), number, self.place(node)).tree
+            return found.value if isinstance(found, Literal) and not written else None
+
+        return table_of(of, init, value, lambda node: self.constant(_designator(node)))
+
+    def _table_storage(self, node: Any, name: str, like: Storage, values: np.ndarray) -> Storage:
+        """An argument with a default value; one for all calls of the function that declares it."""
+        if id(node) not in self.tables:
+            self.tables[id(node)] = Storage(
+                name, like.type, like.location, local=False, shared=True, values=values
+            )
+        return self.tables[id(node)]
 
     def _initial_value(self, node: Any, of: CType) -> Value | None:
         if node.init is None or not isinstance(of, Number):
@@ -174,7 +209,8 @@ class Declarations(Loops):
         if size > MOST_ELEMENTS and not _is_zero(node):
             refuse(
                 self.place(node),
-                f"{target.name} has {size} elements: too many for a list",
+                f"{target.name} has {size} elements: too many for a list with values that are no "
+                "constants",
                 "write a loop",
             )
         if size > MOST_ELEMENTS:
@@ -221,6 +257,9 @@ class Declarations(Loops):
             refuse(here, f"{target.name} is an array, and arrays are not assigned", "write a loop")
         if not isinstance(source, Place) or not same_type(source.type, target.type):
             refuse(here, f"this is not of type {target.type}")
+        self._copy_elements(target, source, here, label)
+
+    def _copy_elements(self, target: Place, source: Place, here: Location, label: str) -> None:
         leaves = list(fields_of(target.type))
         for path, leaf in leaves:
             to = Place(target.root, (*target.path, *path), target.subscripts, leaf)
@@ -466,7 +505,7 @@ def _is_expression(node: Any) -> bool:
 
 
 def _is_zero(node: Any) -> bool:
-    return all(
+    return isinstance(node, c_ast.InitList) and all(
         isinstance(each, c_ast.Constant) and each.value in ("0", "0.0") for each in node.exprs
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from pycparser import c_ast
 
 from ...base.errors import ArgumentError, TranslationError
@@ -63,13 +64,11 @@ class File:
                 self.translated(each)
 
     @property
-    def signatures(self) -> dict[str, list[str] | None]:
-        """The functions in the order of the file, with the names of their arguments; None of those that
-        are translated when they are first named."""
+    def signatures(self) -> dict[str, dict[str, np.ndarray | None] | None]:
+        """The functions in the order of the file, with their arguments (`Translated.signature`); None of
+        those that are translated when they are first named."""
         return {
-            name: [each.name for each in self._translated[name].arguments]
-            if name in self._translated
-            else None
+            name: self._translated[name].signature if name in self._translated else None
             for name in self._regions
         }
 

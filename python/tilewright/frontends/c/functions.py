@@ -47,7 +47,7 @@ class CFunction(_core.KnownCalls):
     def __init__(
         self,
         name: str,
-        arguments: Sequence[str],
+        arguments: Mapping[str, np.ndarray | None],
         translate: Callable[[Sequence[Body], Mapping[str, int]], Translated],
         bodies: Sequence[Body] = (),
         key: str = "",
@@ -56,7 +56,7 @@ class CFunction(_core.KnownCalls):
 
         Args:
             name: in the file.
-            arguments: their names.
+            arguments: their names, with what they are unless a call gives them.
             translate: the translation, with other bodies of some statements, and numbers for some
                 parameters.
             bodies: these.
@@ -73,13 +73,15 @@ class CFunction(_core.KnownCalls):
         self._better: Running | None = None
         self._lock = threading.RLock()
         self._keeper = kept.Keeper(self, key, {}, lambda said: [])
-        self._describe(self._arguments, [(False, None)] * len(self._arguments))
+        defaults = [(each is not None, each) for each in arguments.values()]
+        self._describe(self._arguments, defaults)
 
     @classmethod
     def of(cls, translated: Translated) -> CFunction:
         """The function of a translation."""
-        names = [each.name for each in translated.arguments]
-        made = cls(translated.program.name, names, lambda bodies, numbers: translated)
+        made = cls(
+            translated.program.name, translated.signature, lambda bodies, numbers: translated
+        )
         made._translation = translated
         return made
 
@@ -424,8 +426,7 @@ class CFunction(_core.KnownCalls):
 
         bodies = (*self._bodies, Body(name, known[name].location, body))
         translated = self._translate(bodies, {})
-        arguments = [each.name for each in translated.arguments]
-        made = CFunction(self.name, arguments, self._translate, bodies)
+        made = CFunction(self.name, translated.signature, self._translate, bodies)
         made._translation = translated
         return made
 

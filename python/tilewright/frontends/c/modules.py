@@ -14,10 +14,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard, get_args
 
+import numpy as np
+
 from ... import _core
 from ...base import notes
 from ...base.errors import ArgumentError, ArgumentTypeError
 from .functions import CFunction
+from .kept_tables import described, restored
 from .texts import keep_text
 
 if TYPE_CHECKING:
@@ -191,7 +194,8 @@ class _Loading:
         content: Any = notes.load(self.key) if self.key else None
         if not _is_still_so(content):
             file = self.file
-            content = {"files": file.files, "functions": file.signatures}
+            said = {name: _described(each) for name, each in file.signatures.items()}
+            content = {"files": file.files, "functions": said}
             if self.key:
                 notes.store(self.key, content)
         digest = json.dumps(content["files"])
@@ -204,17 +208,17 @@ class _Loading:
         name = self.arguments[1]
         return CModule(name, _Functions(signatures, make), lambda each: self.file.summary(each))
 
-    def function(self, name: str, key: str, arguments: Sequence[str] | None) -> CFunction:
-        """A function; `arguments`: their names, None where it is not translated before it is named."""
-        if arguments is None:
+    def function(self, name: str, key: str, said: Any) -> CFunction:
+        """A function; `said`: its arguments in plain values, None where it is not translated before it is
+        named."""
+        if said is None:
             signature = f"{key}\narguments"
-            known = notes.load(signature) if key else None
-            if _are_names(known):
-                arguments = known
-            else:
-                arguments = [each.name for each in self.file.translated(name).arguments]
+            said = notes.load(signature) if key else None
+            if not _is_signature(said):
+                said = _described(self.file.translated(name).signature)
                 if key:
-                    notes.store(signature, arguments)
+                    notes.store(signature, said)
+        arguments = {name: None if table is None else restored(table) for name, table in said}
 
         def translate(bodies: Sequence[Any], numbers: Mapping[str, int]) -> Any:
             return self.file.translated(name, bodies, numbers)
@@ -233,7 +237,7 @@ def _is_still_so(content: Any) -> bool:
         functions = content["functions"]
         return (
             _are_names(list(functions))
-            and all(each is None or _are_names(each) for each in functions.values())
+            and all(each is None or _is_signature(each) for each in functions.values())
             and all(digest_of(path) == digest for path, digest in content["files"])
         )
     except (AttributeError, LookupError, TypeError, ValueError):
@@ -242,6 +246,25 @@ def _is_still_so(content: Any) -> bool:
 
 def _are_names(content: Any) -> TypeGuard[list[str]]:
     return isinstance(content, list) and all(isinstance(each, str) for each in content)
+
+
+def _described(signature: Mapping[str, np.ndarray | None] | None) -> list[Any] | None:
+    """A function's arguments in plain values: their names, and tables that they are by default."""
+    if signature is None:
+        return None
+    return [
+        [name, None if table is None else described(table)] for name, table in signature.items()
+    ]
+
+
+def _is_signature(content: Any) -> bool:
+    """Whether it is what `_described` gives."""
+    try:
+        return _are_names([name for name, _ in content]) and all(
+            table is None or isinstance(restored(table), np.ndarray) for _, table in content
+        )
+    except (LookupError, TypeError, ValueError):
+        return False
 
 
 def digest_of(path: str) -> str | None:

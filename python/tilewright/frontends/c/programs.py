@@ -8,7 +8,7 @@ of one number. Variables of the file that the region uses follow as further argu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,7 @@ class Argument:
         arrays: its arrays in the tree, by field path.
         extents: for each dimension of the outer array what it has to be.
         written: whether the program may change it.
+        values: what it is unless a call gives it: a table that the file says (`tables`), or None.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Argument:
     arrays: dict[tuple[str, ...], str]
     extents: tuple[Expression, ...]
     written: bool
+    values: np.ndarray | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,11 @@ class Translated:
     arguments: tuple[Argument, ...]
     result: str
     """The array of the returned value, or ""."""
+
+    @property
+    def signature(self) -> dict[str, np.ndarray | None]:
+        """The names of the arguments in order, with the tables that they are by default."""
+        return {each.name: each.values for each in self.arguments}
 
 
 def translate(
@@ -441,6 +448,11 @@ class _Translation(Inlining):
             self.context.append(condition)
         return replace(made, name="//")
 
+    def _fields_in_memory(self, storage: Storage) -> list[str]:
+        if not storage.root:
+            return []
+        return ["_".join((storage.root, *path)) for path, _ in fields_of(storage.type)]
+
     def _arguments(
         self, formals: list[Any], region: Region, arrays: dict[str, tree.Array], written: set[str]
     ) -> tuple[list[str], list[Argument]]:
@@ -467,6 +479,7 @@ class _Translation(Inlining):
                     paths,
                     tuple(extents),
                     is_written,
+                    None if is_written else storage.values,
                 )
             )
 
@@ -487,31 +500,32 @@ class _Translation(Inlining):
                 dtype = self.parameters[name]
                 described.append(Argument(name, "number", dtype, Number(dtype), {}, (), False))
         for name, storage in self.globals.items():
-            if (
-                storage.root
-                and any(
-                    each in arrays and (each in written or True)
-                    for each in (
-                        "_".join((storage.root, *path)) for path, _ in fields_of(storage.type)
-                    )
-                )
-                and not storage.local
+            if not storage.local and any(
+                each in arrays for each in self._fields_in_memory(storage)
             ):
                 add(name, "global", storage)
+        for storage in self.tables.values():
+            if any(each in arrays for each in self._fields_in_memory(storage)):
+                add(storage.root, "global", storage)
+        described.sort(key=lambda each: each.values is not None)
         return order, described
 
 
 def _initialised_globals(
     state: _Translation, statements: tuple[Statement, ...]
 ) -> tuple[Statement, ...]:
-    """Constant tables of the file scope (`static const double w[] = {...}`) become local arrays that
-    the program fills at its beginning."""
+    """Short constant lists of the file scope (`static const double w[] = {...}`) become local arrays that
+    the program fills at its beginning; others are what a call takes if it is not given them."""
     found: list[Statement] = []
     for node in state.file.declarations:
         if not isinstance(node, c_ast.Decl) or node.name is None or node.init is None:
             continue
         storage = state.globals.get(node.name)
-        if storage is None or not storage.root or "const" not in _all_quals(node):
+        if storage is None or not storage.root:
+            continue
+        is_constant = "const" in _all_quals(node)
+        storage.values = (state.long_table if is_constant else state.table)(storage.type, node.init)
+        if not is_constant or storage.values is not None:
             continue
         storage.local = True
         for path, _ in fields_of(storage.type):

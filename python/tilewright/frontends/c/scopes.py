@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..tree import Location
 from .c_types import CType, Pointer
 from .values import Address, Value
@@ -19,6 +21,7 @@ class Storage:
     Attributes:
         root: the name in the tree, "" until it has one.
         local: it lives in the program only.
+        values: of a table (`tables`), the array that the file says.
         shared: other names lead to it (a global, or one whose address is taken), so that its value
             is not followed from statement to statement.
     """
@@ -31,6 +34,7 @@ class Storage:
     shared: bool = False
     constant: bool = False
     may_alias: bool = False
+    values: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

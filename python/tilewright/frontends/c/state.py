@@ -118,6 +118,7 @@ class State(ABC):
         self.iterator_names: set[str] = set()
         self.never_negative: set[str] = set()  # iterators and parameters
         self.roots: dict[str, Storage] = {}
+        self.tables: dict[int, Storage] = {}  # by the `id` of their declarations
         self.owner: dict[str, str] = {}  # array -> the variable that it is, or is a field of
 
     def place(self, node: Any) -> Location:

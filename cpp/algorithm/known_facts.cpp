@@ -55,14 +55,18 @@ bool is_same(const ExprPtr &a, const ExprPtr &b) {
 
 } // namespace
 
-void comparisons_of(const Fact &fact, std::vector<Fact> &found) {
+void comparisons_of(const Fact &fact, std::vector<Fact> &found,
+                    std::vector<Alternatives> *alternatives) {
   const Expr &node = *fact.condition;
+  const bool joins = node.kind == ExprKind::Binary && node.type.is_bool() &&
+                     (node.op == Op::And || node.op == Op::Or);
   if (node.kind == ExprKind::Unary && node.op == Op::Not && node.type.is_bool()) {
-    comparisons_of({node.operands[0], !fact.holds}, found);
-  } else if (node.kind == ExprKind::Binary && node.type.is_bool() &&
-             node.op == (fact.holds ? Op::And : Op::Or)) {
-    comparisons_of({node.operands[0], fact.holds}, found);
-    comparisons_of({node.operands[1], fact.holds}, found);
+    comparisons_of({node.operands[0], !fact.holds}, found, alternatives);
+  } else if (joins && node.op == (fact.holds ? Op::And : Op::Or)) {
+    comparisons_of({node.operands[0], fact.holds}, found, alternatives);
+    comparisons_of({node.operands[1], fact.holds}, found, alternatives);
+  } else if (joins && alternatives) {
+    alternatives->push_back({{node.operands[0], fact.holds}, {node.operands[1], fact.holds}});
   } else if (is_comparison(node)) {
     found.push_back(fact);
   }

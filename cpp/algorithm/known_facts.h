@@ -15,8 +15,12 @@ struct Fact {
   bool holds = true;
 };
 
-/// Adds the comparisons that a fact says.
-void comparisons_of(const Fact &fact, std::vector<Fact> &found);
+/// Two facts of which one holds, or both.
+using Alternatives = std::pair<Fact, Fact>;
+
+/// Adds the comparisons that a fact says, and those of which it says that one holds or another.
+void comparisons_of(const Fact &fact, std::vector<Fact> &found,
+                    std::vector<Alternatives> *alternatives = nullptr);
 
 /// "expr op other - added" of what a comparison says; Op::None if it says nothing of the
 /// expression.

@@ -3,6 +3,7 @@
 #include "algorithm/affine_linear.h"
 #include "algorithm/float_ranges.h"
 #include "algorithm/function.h"
+#include "algorithm/value_relations.h"
 
 #include <isl/map.h>
 #include <isl/set.h>
@@ -18,35 +19,19 @@ namespace tilewright {
 
 namespace {
 
-constexpr const char *doing_possible_values = "what a subscript may be";
-
 /// Larger expressions are anything: each condition in them is a case of its own.
 constexpr int most_nodes = 4000;
 /// So many definitions are looked into, one within the other.
 constexpr std::size_t most_producers = 6;
-/// So many pieces of a relation are kept.
-constexpr int most_pieces = 24;
-/// Arithmetic on larger numbers may wrap around.
-constexpr double largest_value = 0x1p60;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// What an iterator or a parameter is at most, as far as wrapping is concerned.
 constexpr double largest_affine = 0x1p48;
-
-/// { space[i] -> [v] }, and between which numbers all v are.
-struct Values {
-  isl::map pairs;
-  double lo = 0;
-  double hi = 0;
-
-  bool may_wrap() const { return lo < -largest_value || hi > largest_value; }
-};
-using Possible = std::optional<Values>;
 
 class Finder {
 public:
   explicit Finder(const ValueSite &site) : site_(site) {
     for (const Fact &fact : site.facts) {
-      comparisons_of(fact, facts_);
+      comparisons_of(fact, facts_, &alternatives_);
     }
   }
 
@@ -64,9 +49,7 @@ public:
     Possible result = of_affine(expr);
     if (!result) {
       result = in_type(of_node(expr), *expr);
-      for (const Fact &fact : facts_) {
-        result = with_fact(expr, fact, std::move(result));
-      }
+      result = with_facts(expr, facts_, alternatives_, std::move(result));
     }
     remembered_.insert_or_assign(expr.get(), result);
     return result;
@@ -75,71 +58,12 @@ public:
 private:
   const ValueSite &site_;
   std::vector<Fact> facts_; ///< comparisons
+  std::vector<Alternatives> alternatives_;
   std::unordered_map<const Expr *, Possible> remembered_;
   std::unordered_map<const Expr *, FloatRange> floats_;
   int visited_ = 0;
   std::vector<const Computation *> producers_; ///< whose definitions are looked into
   bool in_fact_ = false; ///< a bound is asked for: facts about it are left alone
-
-  // ---- relations ----
-
-  static Possible kept(isl_map *pairs, double lo, double hi) {
-    isl::map found = checked(isl::manage(pairs), doing_possible_values).coalesce();
-    if (isl_map_n_basic_map(found.get()) > most_pieces) {
-      return std::nullopt;
-    }
-    return Values{found, lo, hi};
-  }
-
-  /// Of arithmetic, which wraps around beyond 64 bits.
-  static Possible computed(isl_map *pairs, double lo, double hi) {
-    const Possible found = kept(pairs, lo, hi);
-    return found && !found->may_wrap() ? found : std::nullopt;
-  }
-
-  isl::map universe() const {
-    isl_space *space = isl_space_from_domain(isl_set_get_space(site_.domain.get()));
-    return checked(isl::manage(isl_map_universe(isl_space_add_dims(space, isl_dim_out, 1))),
-                   doing_possible_values);
-  }
-
-  Possible between(double lo, double hi) const {
-    if (!(lo >= -largest_value && hi <= largest_value)) {
-      return std::nullopt;
-    }
-    isl_map *pairs = universe().release();
-    const auto number = [](double value) {
-      return isl_val_int_from_si(isl_context().get(), static_cast<long>(value));
-    };
-    pairs = isl_map_lower_bound_val(pairs, isl_dim_out, 0, number(lo));
-    pairs = isl_map_upper_bound_val(pairs, isl_dim_out, 0, number(hi));
-    return kept(pairs, lo, hi);
-  }
-
-  /// { [a] -> [v] } of isl's text.
-  static isl::map relation(const std::string &conditions) {
-    return checked(isl::map(isl_context(), "{ [a] -> [v] : " + conditions + " }"),
-                   doing_possible_values);
-  }
-
-  static isl_map *then(const Values &values, const isl::map &next) {
-    return isl_map_apply_range(values.pairs.copy(), next.copy());
-  }
-
-  static isl_map *sum(const Values &a, const Values &b, bool negate) {
-    // isl_map_sum does not align parameters by itself.
-    isl_map *first = isl_map_align_params(a.pairs.copy(), isl_map_get_space(b.pairs.get()));
-    isl_map *second = isl_map_align_params(b.pairs.copy(), isl_map_get_space(first));
-    return isl_map_sum(first, negate ? isl_map_neg(second) : second);
-  }
-
-  Possible either(const Possible &a, const Possible &b) const {
-    if (!a || !b) {
-      return std::nullopt;
-    }
-    return kept(isl_map_union(a->pairs.copy(), b->pairs.copy()), std::min(a->lo, b->lo),
-                std::max(a->hi, b->hi));
-  }
 
   // ---- integers ----
 
@@ -167,16 +91,17 @@ private:
   /// Values in a narrow type: what has wrapped around is any number of it.
   Possible in_type(const Possible &values, const Expr &node) const {
     const ScalarType type = node.type;
-    const Possible range = between(least(type), most(type));
+    const Possible range = between(site_.domain, least(type), most(type));
     // Arrays are no larger than what 32 bits count: such bounds would only make relations longer.
     const bool is_wide = type.bits >= 32;
     const Possible all =
-        is_wide && range ? kept(universe().release(), range->lo, range->hi) : range;
+        is_wide && range ? kept(any_value(site_.domain).release(), range->lo, range->hi) : range;
     if (!values || type == Int64) {
       return values ? values : all;
     }
     const auto lowest = isl_val_int_from_si(isl_context().get(), integer_min(type));
-    isl_map *pairs = isl_map_lower_bound_val(universe().release(), isl_dim_out, 0, lowest);
+    isl_map *pairs =
+        isl_map_lower_bound_val(any_value(site_.domain).release(), isl_dim_out, 0, lowest);
     isl::map fits = checked(isl::manage(pairs), doing_possible_values);
     fits = range ? fits.intersect(range->pairs) : fits;
     if (!is_arithmetic(node)) {
@@ -207,7 +132,7 @@ private:
       const double largest = std::max(std::abs(a->lo), std::abs(a->hi));
       return expr->op == Op::Neg
                  ? computed(isl_map_neg(a->pairs.copy()), -a->hi, -a->lo)
-                 : computed(then(*a, relation("v >= 0 and (v = a or v = -a)")), 0, largest);
+                 : computed(then(*a, value_relation("v >= 0 and (v = a or v = -a)")), 0, largest);
     }
     case ExprKind::Binary:
     case ExprKind::Call:
@@ -302,7 +227,7 @@ private:
       return values(from);
     }
     if (from->type.is_bool()) {
-      return between(0, 1);
+      return between(site_.domain, 0, 1);
     }
     if (!from->type.is_floating()) {
       return std::nullopt;
@@ -310,8 +235,9 @@ private:
     const FloatRange range = floats(from);
     const double lo = std::max(std::trunc(range.lo), least(expr.type));
     const double hi = std::min(std::trunc(range.hi), most(expr.type));
-    const Possible numbers = between(std::min(lo, most(expr.type)), std::max(hi, least(expr.type)));
-    return range.may_be_nan ? either(numbers, between(0, 0)) : numbers;
+    const Possible numbers =
+        between(site_.domain, std::min(lo, most(expr.type)), std::max(hi, least(expr.type)));
+    return range.may_be_nan ? either(numbers, between(site_.domain, 0, 0)) : numbers;
   }
 
   /// Finds in a branch of a select, knowing its condition. Says where the branch is taken.
@@ -362,7 +288,7 @@ private:
     case Op::Fmax:
       return of_extreme(a, b, false);
     case Op::Mod:
-      return b ? kept(then(*b, relation("0 <= v < a or a < v <= 0 or a = v = 0")),
+      return b ? kept(then(*b, value_relation("0 <= v < a or a < v <= 0 or a = v = 0")),
                       std::min(b->lo, 0.0), std::max(b->hi, 0.0))
                : std::nullopt;
     case Op::And:
@@ -377,7 +303,7 @@ private:
     }
     if (expr.op == Op::Fmod && divisor && *divisor != 0 && is_small(*divisor)) {
       const auto last = static_cast<double>(std::abs(*divisor) - 1);
-      return between(-last, last);
+      return between(site_.domain, -last, last);
     }
     if (!a || !b) {
       return std::nullopt;
@@ -399,7 +325,7 @@ private:
     if (!a && !b) {
       return std::nullopt;
     }
-    const isl::map beside = relation(smaller ? "v <= a" : "v >= a");
+    const isl::map beside = value_relation(smaller ? "v <= a" : "v >= a");
     if (!a || !b) {
       const Values &known = a ? *a : *b;
       return kept(then(known, beside), smaller ? -infinity : known.lo,
@@ -417,10 +343,10 @@ private:
   Possible of_bits(const Possible &a, const Possible &b) const {
     Possible result;
     for (const Possible *each : {&a, &b}) {
-      const isl::map below = universe().lower_bound_si(isl::dim::out, 0, 0);
+      const isl::map below = any_value(site_.domain).lower_bound_si(isl::dim::out, 0, 0);
       if (*each && checked(isl::manage(isl_map_is_subset((*each)->pairs.get(), below.get())),
                            doing_possible_values)) {
-        const Possible found = kept(then(**each, relation("0 <= v <= a")), 0, (*each)->hi);
+        const Possible found = kept(then(**each, value_relation("0 <= v <= a")), 0, (*each)->hi);
         result = result && found
                      ? kept(isl_map_intersect(result->pairs.copy(), found->pairs.copy()), 0,
                             std::min(result->hi, found->hi))
@@ -432,7 +358,7 @@ private:
 
   static Possible divided(const Possible &a, std::int64_t divisor) {
     const std::string number = std::to_string(divisor);
-    return a ? kept(then(*a, relation("v = floor(a / " + number + ")")), std::min(a->lo, 0.0),
+    return a ? kept(then(*a, value_relation("v = floor(a / " + number + ")")), std::min(a->lo, 0.0),
                     std::max(a->hi, 0.0))
              : std::nullopt;
   }
@@ -443,12 +369,53 @@ private:
     }
     const auto times = static_cast<double>(factor);
     return factor == 0 ? std::nullopt
-                       : computed(then(a, relation("v = " + std::to_string(factor) + " * a")),
+                       : computed(then(a, value_relation("v = " + std::to_string(factor) + " * a")),
                                   std::min(times * a.lo, times * a.hi),
                                   std::max(times * a.lo, times * a.hi));
   }
 
   // ---- what is known ----
+
+  Possible with_facts(const ExprPtr &expr, const std::vector<Fact> &facts,
+                      const std::vector<Alternatives> &alternatives, Possible known) {
+    for (const Fact &fact : facts) {
+      known = with_fact(expr, fact, std::move(known));
+    }
+    for (const Alternatives &each : alternatives) {
+      known = with_alternatives(expr, each, std::move(known));
+    }
+    return known;
+  }
+
+  /// One of two facts holds: the values that one or the other leaves, where it may hold.
+  Possible with_alternatives(const ExprPtr &expr, const Alternatives &facts,
+                             const Possible &known) {
+    if (in_fact_) {
+      return known;
+    }
+    const Possible before =
+        known ? known : kept(any_value(site_.domain).release(), -infinity, infinity);
+    Possible result;
+    for (const Fact &fact : {facts.first, facts.second}) {
+      std::vector<Fact> comparisons;
+      std::vector<Alternatives> more;
+      comparisons_of(fact, comparisons, &more);
+      Possible found = with_facts(expr, comparisons, more, before);
+      for (const Fact &each : comparisons) {
+        const auto set = to_set(each.condition, site_.space);
+        if (found && set) {
+          const isl::set where = each.holds ? *set : set->complement();
+          found = kept(isl_map_intersect_domain(found->pairs.copy(), where.copy()), found->lo,
+                       found->hi);
+        }
+      }
+      if (!found) {
+        return known;
+      }
+      result = result ? either(result, found) : found;
+    }
+    return result ? result : known;
+  }
 
   Possible with_fact(const ExprPtr &expr, const Fact &fact, Possible known) {
     if (in_fact_ || !fact.condition->operands[0]->type.is_integer()) {
@@ -478,7 +445,7 @@ private:
                        : op == Op::Ge ? "v >= a"
                                       : "v = a";
     const isl::map limited =
-        checked(isl::manage(then(*bound, relation(text))), doing_possible_values);
+        checked(isl::manage(then(*bound, value_relation(text))), doing_possible_values);
     const double lo = op == Op::Lt || op == Op::Le ? -infinity : bound->lo;
     const double hi = op == Op::Gt || op == Op::Ge ? infinity : bound->hi;
     return known ? kept(isl_map_intersect(known->pairs.copy(), limited.copy()),

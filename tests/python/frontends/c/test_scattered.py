@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from c_oracle import check, compiled, copies, run_c
 
 import tilewright as tw
 
@@ -98,3 +99,47 @@ def test_the_error_of_a_read_says_what_the_text_says() -> None:
     with pytest.raises(tw.SubscriptError) as caught:
         m.g(3, 4, np.array([0, 3, 1], np.int32), np.zeros(4), np.zeros(3))
     assert "g: x[p[i] + 1]: subscript 4 is out of bounds for axis 0 of x" in str(caught.value)
+
+
+LU = """
+int f(int n, double A[n][n], int p[n]) {
+  for (int i = 0; i < n; i++) p[i] = i;
+  for (int k = 0; k < n; k++) {
+    int row = k; double most = A[k][k] < 0 ? -A[k][k] : A[k][k];
+    for (int i = k + 1; i < n; i++) {
+      double v = A[i][k] < 0 ? -A[i][k] : A[i][k];
+      if (v > most) { most = v; row = i; }
+    }
+    if (most == 0) return k + 1;
+    if (row != k) {
+      for (int j = 0; j < n; j++) { double t = A[k][j]; A[k][j] = A[row][j]; A[row][j] = t; }
+      int t = p[k]; p[k] = p[row]; p[row] = t;
+    }
+    for (int i = k + 1; i < n; i++) {
+      A[i][k] /= A[k][k];
+      for (int j = k + 1; j < n; j++)
+UPDATE: A[i][j] -= A[i][k] * A[k][j];
+    }
+  }
+  return 0;
+}
+"""
+
+
+def test_rows_that_data_choose_in_an_array_that_changes() -> None:
+    """Who wrote an element of the row with the pivot, depends on which row that is: the condition that says so
+    bounds what is read, and all other statements are as free as without pivots."""
+    function = tw.c.load(LU, scop="function").f
+    for matrix in (_DRAW.standard_normal((37, 37)), np.ones((5, 5)), np.zeros((2, 2))):
+        check(
+            tw.c.load(LU, scop="function"),
+            compiled(LU),
+            "f",
+            (len(matrix), matrix, np.zeros(len(matrix), np.int32)),
+        )
+        given = (len(matrix), matrix.copy(), np.zeros(len(matrix), np.int32))
+        theirs = copies(given)
+        assert function(*given) == run_c(compiled(LU), function, theirs)
+        np.testing.assert_array_equal(given[1], theirs[1])
+        np.testing.assert_array_equal(given[2], theirs[2])
+    assert 'UPDATE.vectorize("j", 8)' in str(function.default_schedule)

@@ -2,6 +2,7 @@
 
 #include "algorithm/expression_key.h"
 #include "algorithm/function_extents.h"
+#include "algorithm/possible_values.h"
 #include "algorithm/predicates.h"
 #include "lowering/expression_forms.h"
 #include "lowering/expressions.h"
@@ -35,6 +36,7 @@ struct Branch {
   std::vector<Equality> holding; ///< for them
   size_t buffer = 0;
   std::vector<Subscript> index; ///< in the buffer
+  bool is_whole = true;         ///< its subscripts are checked against the buffer's extents
 };
 
 class Branches {
@@ -49,12 +51,17 @@ public:
     }
     if (value.kind == ExprKind::Select) {
       const size_t known = holding_.size();
+      facts_.push_back({value.operands[0], true});
       const bool has_first = add(*value.operands[1], where(value.operands[0], instances));
       holding_.resize(known);
+      facts_.back().holds = false;
       const auto holds = to_set(value.operands[0], space_);
-      return has_first && add(*value.operands[2], holds ? instances.subtract(*holds) : instances);
+      const bool has_both =
+          has_first && add(*value.operands[2], holds ? instances.subtract(*holds) : instances);
+      facts_.pop_back();
+      return has_both;
     }
-    auto branch = branch_of(value);
+    auto branch = branch_of(value, instances);
     if (!branch || (!found_.empty() && branch->buffer != found_.front().buffer)) {
       return false;
     }
@@ -69,8 +76,9 @@ public:
     const Expr *read = nullptr;
     for (const Branch &one : found_) {
       const bool stands_for_all =
-          std::all_of(found_.begin(), found_.end(),
-                      [&](const Branch &other) { return &other == &one || are_same(one, other); });
+          one.is_whole && std::all_of(found_.begin(), found_.end(), [&](const Branch &other) {
+            return &other == &one || are_same(one, other);
+          });
       if (stands_for_all && program_.buffers.at(one.buffer).name == one.read->producer->name) {
         return one.read;
       }
@@ -104,7 +112,7 @@ private:
     }
   }
 
-  std::optional<Branch> branch_of(const Expr &value) const {
+  std::optional<Branch> branch_of(const Expr &value, const isl::set &instances) const {
     if (value.kind != ExprKind::Access || value.position != 0) {
       return std::nullopt;
     }
@@ -122,13 +130,48 @@ private:
       Subscript subscript{to_affine(at, space_), {}};
       if (!subscript.affine) {
         subscript.key = key_of(index[d]);
-        if (subscript.key.text.empty() || !is_whole(*value.producer, place->second, d)) {
+        if (subscript.key.text.empty()) {
           return std::nullopt;
+        }
+        if (!is_whole(*value.producer, place->second, d)) {
+          branch.is_whole = false;
+          if (!is_not_beyond(value, instances)) {
+            return std::nullopt;
+          }
         }
       }
       branch.index.push_back(std::move(subscript));
     }
     return branch;
+  }
+
+  /// Whether the subscripts of a read are not beyond the elements that there are, as far as the
+  /// conditions of the choice say. Its own check then fails only below 0, as the buffer's does.
+  bool is_not_beyond(const Expr &read, const isl::set &instances) const {
+    const Computation &producer = *read.producer;
+    if (producer.extents.size() < read.operands.size()) {
+      return false;
+    }
+    for (size_t d = 0; d < read.operands.size(); ++d) {
+      if (to_affine(read.operands[d], space_)) {
+        continue; // the declaration was refused if it were
+      }
+      const auto values = possible_values(read.operands[d], {space_, instances, facts_});
+      const auto extent = to_affine(producer.extents[d], space_);
+      if (!values || !extent) {
+        return false;
+      }
+      const isl::map below =
+          checked(isl::manage(isl_map_from_pw_aff(extent->copy())), doing_joined_reads);
+      isl_map *good = isl_map_apply_range(
+          below.copy(), isl::map(isl_context(), "{ [n] -> [v] : v < n }").release());
+      const isl::map found = values->intersect_domain(instances);
+      if (!checked(isl::manage(isl_map_is_subset(found.get(), isl::manage(good).get())),
+                   doing_joined_reads)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /// A buffer inside of loops begins at an element that these decide, the same for all that lies in
@@ -203,6 +246,7 @@ private:
   const Program &program_;
   std::vector<Branch> found_;
   std::vector<Equality> holding_; ///< in the branch that is looked at
+  std::vector<Fact> facts_;       ///< conditions on the way, and whether they hold
 };
 
 /// What is chosen, as far as it is read; false where it is computed.

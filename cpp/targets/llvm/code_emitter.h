@@ -15,6 +15,7 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -104,6 +105,9 @@ protected:
   void loop_between(const For &statement, llvm::Value *lower, llvm::Value *upper);
   void while_loop(const While &statement);
   void condition(const If &statement);
+  void leave_if_set(std::span<const std::int64_t> flags, llvm::BasicBlock *after);
+  /// Whether it leaves a loop, which it does once at most.
+  llvm::MDNode *weights_of(const If &statement);
   void define(const Let &statement);
   void declare_local(const DeclareLocal &statement);
   void assign_local(const AssignLocal &statement);

@@ -92,6 +92,8 @@ struct Frame {
   int depth = 0;
   int long_loops = 0;        ///< serial loops around of any number of iterations
   std::int64_t max_runs = 1; ///< of a statement here, as far as the loops around tell
+  /// Locals that end a loop around, and with it the loop's body, once they hold.
+  std::vector<std::int64_t> flags;
   bool parallel = false;
   bool streams = false; ///< stores past the caches
 

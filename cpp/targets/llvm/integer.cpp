@@ -2,6 +2,7 @@
 #include "targets/llvm/semantics.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
 
 namespace tilewright {
 
@@ -79,13 +80,15 @@ llvm::Value *Semantics::integer_divide(Op op, ScalarType type, llvm::Value *a, l
                                       : builder_.CreateLShr(a, amount);
     }
   }
+  if (branches_ && !a->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(b)) {
+    return divide_by_branch(op, type, a, b);
+  }
   llvm::Value *zero = number_like(a, 0);
   llvm::Value *one = number_like(a, 1);
   llvm::Value *by_zero = builder_.CreateICmpEQ(b, zero);
   if (!type.is_signed_integer()) {
     llvm::Value *safe = builder_.CreateSelect(by_zero, one, b);
-    llvm::Value *result = quotient ? builder_.CreateUDiv(a, safe) : builder_.CreateURem(a, safe);
-    return builder_.CreateSelect(by_zero, zero, result);
+    return builder_.CreateSelect(by_zero, zero, divide_unguarded(op, type, a, safe));
   }
   // The one overflow, smallest / -1, is replaced by smallest / 1: NumPy's answer, and remainder 0.
   llvm::Value *smallest =
@@ -97,20 +100,61 @@ llvm::Value *Semantics::integer_divide(Op op, ScalarType type, llvm::Value *a, l
   // at all, and so the other arm of a select that chooses between them in one step.
   llvm::Value *nonzero = builder_.CreateSelect(by_zero, one, b);
   llvm::Value *safe = builder_.CreateSelect(overflow, one, nonzero);
-  llvm::Value *truncated = builder_.CreateSDiv(a, safe);
+  return builder_.CreateSelect(by_zero, zero, divide_unguarded(op, type, a, safe));
+}
+
+llvm::Value *Semantics::divide_unguarded(Op op, ScalarType type, llvm::Value *a, llvm::Value *b) {
+  const bool quotient = op == Op::FloorDiv || op == Op::TruncatedDivide;
+  if (!type.is_signed_integer()) {
+    return quotient ? builder_.CreateUDiv(a, b) : builder_.CreateURem(a, b);
+  }
+  llvm::Value *truncated = builder_.CreateSDiv(a, b);
   if (op == Op::TruncatedDivide) {
-    return builder_.CreateSelect(by_zero, zero, truncated);
+    return truncated;
   }
-  llvm::Value *remainder = builder_.CreateSub(a, builder_.CreateMul(truncated, safe));
+  llvm::Value *remainder = builder_.CreateSub(a, builder_.CreateMul(truncated, b));
   if (op == Op::Fmod) {
-    return builder_.CreateSelect(by_zero, zero, remainder);
+    return remainder;
   }
-  llvm::Value *signs_differ = builder_.CreateICmpSLT(builder_.CreateXor(remainder, safe), zero);
+  llvm::Value *zero = number_like(a, 0);
+  llvm::Value *signs_differ = builder_.CreateICmpSLT(builder_.CreateXor(remainder, b), zero);
   llvm::Value *adjust = builder_.CreateAnd(builder_.CreateICmpNE(remainder, zero), signs_differ);
-  llvm::Value *result =
-      quotient ? builder_.CreateSelect(adjust, builder_.CreateSub(truncated, one), truncated)
-               : builder_.CreateSelect(adjust, builder_.CreateAdd(remainder, safe), remainder);
-  return builder_.CreateSelect(by_zero, zero, result);
+  return quotient ? builder_.CreateSelect(adjust, builder_.CreateSub(truncated, number_like(a, 1)),
+                                          truncated)
+                  : builder_.CreateSelect(adjust, builder_.CreateAdd(remainder, b), remainder);
+}
+
+llvm::Value *Semantics::divide_by_branch(Op op, ScalarType type, llvm::Value *a, llvm::Value *b) {
+  const bool quotient = op == Op::FloorDiv || op == Op::TruncatedDivide;
+  llvm::Value *zero = number_like(a, 0);
+  llvm::Value *one = number_like(a, 1);
+  llvm::Value *is_special = type.is_signed_integer()
+                                ? builder_.CreateICmpULE(builder_.CreateAdd(b, one), one)
+                                : builder_.CreateICmpEQ(b, zero);
+  llvm::Function *function = builder_.GetInsertBlock()->getParent();
+  const auto block = [&](const char *label) {
+    return llvm::BasicBlock::Create(module_.getContext(), label, function);
+  };
+  llvm::BasicBlock *special = block("divide.special");
+  llvm::BasicBlock *plain = block("divide");
+  llvm::BasicBlock *after = block("divided");
+  builder_.CreateCondBr(is_special, special, plain,
+                        llvm::MDBuilder(module_.getContext()).createUnlikelyBranchWeights());
+  builder_.SetInsertPoint(special);
+  // smallest / -1 is NumPy's answer, smallest; all remainders are 0.
+  llvm::Value *by_minus_one =
+      quotient && type.is_signed_integer()
+          ? builder_.CreateSelect(builder_.CreateICmpEQ(b, zero), zero, builder_.CreateNeg(a))
+          : zero;
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(plain);
+  llvm::Value *divided = divide_unguarded(op, type, a, b);
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  llvm::PHINode *result = builder_.CreatePHI(a->getType(), 2);
+  result->addIncoming(by_minus_one, special);
+  result->addIncoming(divided, plain);
+  return result;
 }
 
 llvm::Value *Semantics::integer_power(ScalarType type, llvm::Value *base, llvm::Value *exponent) {

@@ -8,7 +8,7 @@ namespace tilewright {
 Semantics::Semantics(llvm::IRBuilder<> &builder, llvm::Module &module, const EmitOptions &options,
                      MathTarget target)
     : builder_(builder), module_(module), options_(options),
-      math_(module, target, options.fast_math) {
+      math_(module, target, options.fast_math), branches_(!target.is_inlined) {
   if (options.fast_math) {
     llvm::FastMathFlags flags;
     flags.setAllowReassoc();

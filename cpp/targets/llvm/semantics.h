@@ -60,6 +60,9 @@ private:
   llvm::Value *integer_call(Op op, ScalarType type, int lanes, llvm::Value *a); ///< bool, too
   llvm::Value *count_bits(Op op, ScalarType type, llvm::Value *a);
   llvm::Value *integer_divide(Op op, ScalarType type, llvm::Value *a, llvm::Value *b);
+  /// By -1 and 0 apart, behind a branch that is hardly ever taken.
+  llvm::Value *divide_by_branch(Op op, ScalarType type, llvm::Value *a, llvm::Value *b);
+  llvm::Value *divide_unguarded(Op op, ScalarType type, llvm::Value *a, llvm::Value *b);
   llvm::Value *integer_power(ScalarType type, llvm::Value *base, llvm::Value *exponent);
   llvm::Value *shift(Op op, ScalarType type, llvm::Value *a, llvm::Value *b);
 
@@ -87,6 +90,7 @@ private:
   llvm::Module &module_;
   const EmitOptions &options_;
   MathLibrary math_;
+  bool branches_; ///< where a branch that goes as expected costs nothing
 };
 
 } // namespace tilewright

@@ -1,5 +1,6 @@
 // Statements: blocks, loops, conditions and locals.
 #include "targets/llvm/code_emitter.h"
+#include "targets/llvm/leaving.h"
 
 #include <llvm/IR/MDBuilder.h>
 
@@ -239,12 +240,38 @@ void CodeEmitter::while_loop(const While &statement) {
   builder_.CreateCondBr(condition, body, after);
   builder_.SetInsertPoint(body);
   const std::int64_t max_runs = std::exchange(frame_.max_runs, many_runs);
+  const size_t flags = frame_.flags.size();
+  add_flags(statement.condition, frame_.flags);
   this->statement(*statement.body());
+  leave_if_set({frame_.flags.begin() + static_cast<std::ptrdiff_t>(flags), frame_.flags.end()},
+               after);
+  frame_.flags.resize(flags);
   frame_.max_runs = max_runs;
   --frame_.depth;
   builder_.CreateBr(ask);
   builder_.SetInsertPoint(after);
   frame_.forget();
+}
+
+/// Straight to the end of a loop, so that who has just set a flag need not come to ask for it.
+void CodeEmitter::leave_if_set(std::span<const std::int64_t> flags, llvm::BasicBlock *after) {
+  for (const std::int64_t flag : flags) {
+    const LocalSlot &slot = frame_.locals.at(flag);
+    llvm::Value *holds = builder_.CreateLoad(builder_.getInt1Ty(), slot.re);
+    llvm::BasicBlock *next = new_block("while.goes_on");
+    builder_.CreateCondBr(holds, after, next);
+    builder_.SetInsertPoint(next);
+  }
+}
+
+llvm::MDNode *CodeEmitter::weights_of(const If &statement) {
+  llvm::MDBuilder metadata(context_);
+  if (sets_one_of(*statement.then(), frame_.flags)) {
+    return metadata.createUnlikelyBranchWeights();
+  }
+  const bool is_left =
+      statement.has_otherwise() && sets_one_of(*statement.otherwise(), frame_.flags);
+  return is_left ? metadata.createLikelyBranchWeights() : nullptr;
 }
 
 void CodeEmitter::condition(const If &statement) {
@@ -256,7 +283,7 @@ void CodeEmitter::condition(const If &statement) {
   if (two_sided) {
     otherwise = new_block("else");
   }
-  builder_.CreateCondBr(condition, then, otherwise);
+  builder_.CreateCondBr(condition, then, otherwise, weights_of(statement));
   builder_.SetInsertPoint(then);
   const std::map<size_t, std::uint64_t> aligned_before = frame_.aligned;
   assume_aligned(*statement.condition);

@@ -101,6 +101,17 @@ bool CodeEmitter::is_index(const Value &value) {
   return answer;
 }
 
+/// Of integers, by a number that is known only when the kernel runs. What is chosen by it would
+/// wait for it; behind a branch the processor goes on as it expects that to go.
+static bool is_long_division(const Value &value) {
+  const auto *call = as<Call>(value);
+  const auto *binary = as<Binary>(value);
+  const Op op = call ? call->op : binary ? binary->op : Op::None;
+  const bool divides =
+      op == Op::FloorDiv || op == Op::Mod || op == Op::Fmod || op == Op::TruncatedDivide;
+  return divides && value.type.scalar.is_integer() && !is<Constant>(*value.operands[1]);
+}
+
 bool CodeEmitter::takes_long(const Value &value) {
   const auto known = slow_values_.find(&value);
   if (known != slow_values_.end()) {
@@ -108,7 +119,7 @@ bool CodeEmitter::takes_long(const Value &value) {
   }
   const auto *call = as<Call>(value);
   const auto *power = as_binary(value, Op::Pow);
-  const bool answer = (call != nullptr && is_elementary(call->op)) ||
+  const bool answer = (call != nullptr && is_elementary(call->op)) || is_long_division(value) ||
                       (power != nullptr && !is<Constant>(*power->right())) ||
                       std::any_of(value.operands.begin(), value.operands.end(),
                                   [&](const ValuePtr &operand) { return takes_long(*operand); });

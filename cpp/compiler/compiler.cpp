@@ -40,6 +40,9 @@ namespace {
 constexpr std::uint64_t lowering_limit = 500'000'000;
 /// The same for what nobody asked for: a default schedule that needs more is left out.
 constexpr std::uint64_t default_limit = 20'000'000;
+/// So is one with more statements of loops than this for one of the program: where bounds have many
+/// cases, tiles are written out in each of them.
+constexpr size_t default_most_loops = 100;
 
 /// With the target that makes the code for kernels that have loops of a GPU, or have not.
 CompileOptions resolved(const CompileOptions &options, bool has_gpu_loops) {
@@ -131,7 +134,9 @@ std::optional<Kernel> lower_scheduled(const Mapping &running, const CompileOptio
   }
   try {
     const OperationLimit limit(default_limit);
-    return lower_versions(running, lowering);
+    LoweringOptions limited = lowering;
+    limited.most_loops = default_most_loops;
+    return lower_versions(running, limited);
   } catch (const Error &error) {
     if (error.kind != ErrorKind::Limit) {
       throw;

@@ -3,6 +3,9 @@
 #include "loops/linear.h"
 
 #include <algorithm>
+#include <bit>
+#include <complex>
+#include <cstdint>
 #include <limits>
 
 namespace tilewright {
@@ -330,6 +333,24 @@ bool is_int64(const ValuePtr &value) { return value->type == ValueType{Int64, 1}
 
 namespace {
 
+/// A zero and its negative are two constants, a NaN is itself.
+bool is_same_number(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+bool is_same_constant(const ConstantValue &a, const ConstantValue &b) {
+  if (const auto *real = std::get_if<double>(&a)) {
+    const auto *other = std::get_if<double>(&b);
+    return other != nullptr && is_same_number(*real, *other);
+  }
+  if (const auto *pair = std::get_if<std::complex<double>>(&a)) {
+    const auto *other = std::get_if<std::complex<double>>(&b);
+    return other != nullptr && is_same_number(pair->real(), other->real()) &&
+           is_same_number(pair->imag(), other->imag());
+  }
+  return a == b;
+}
+
 /// Of two values of one kind: whether they agree in what is no operand and no name.
 bool same_fields(const Value &a, const Value &b) {
   const auto same = [&]<class Node, class... Field>(Field Node::*...field) {
@@ -337,7 +358,7 @@ bool same_fields(const Value &a, const Value &b) {
   };
   switch (a.kind) {
   case ValueKind::Constant:
-    return same(&Constant::value);
+    return is_same_constant(cast<Constant>(a).value, cast<Constant>(b).value);
   case ValueKind::Variable:
     return same(&Variable::id);
   case ValueKind::Parameter:

@@ -45,6 +45,17 @@ Kernel translated(const Program &program, const LoweringOptions &options) {
               split.where);
 }
 
+/// Loops whose bounds have many cases are many loops, and what is unrolled in them is that once for
+/// each.
+void require_few_statements(const Kernel &kernel, size_t most) {
+  size_t count = 0;
+  visit_statements(kernel.body, [&](const LoopStatement & /*statement*/) { ++count; });
+  if (count > most) {
+    throw Error(ErrorKind::Limit, kernel.name + ": its loops are " + std::to_string(count) +
+                                      " statements, more than " + std::to_string(most));
+  }
+}
+
 } // namespace
 
 Kernel lower(const Program &scheduled, const LoweringOptions &options) {
@@ -57,6 +68,9 @@ Kernel lower(const Program &scheduled, const LoweringOptions &options) {
   const auto start = std::chrono::steady_clock::now();
   Kernel kernel = translated(program, options);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  if (options.most_loops > 0) {
+    require_few_statements(kernel, options.most_loops * program.statements.size());
+  }
   PassObserver observer = options.observer;
   const bool dumps = options.vectorize && !observer && !options.dump_to.empty();
   if (dumps) {

@@ -24,6 +24,7 @@ struct LoweringOptions {
   bool asynchronous_copies = false; ///< of global to shared memory, which that GPU has
   PassObserver observer = {};       ///< told of "translate", then of each pass; may be empty
   bool verifies = false;            ///< after each pass
+  size_t most_loops = 0; ///< statements of loops for one of the program; more are an Error(Limit)
   /// Without an observer: where a kernel that is to be compiled is dumped (pass_texts.h), and
   /// verified, after each pass; empty: nowhere.
   std::string dump_to = {};

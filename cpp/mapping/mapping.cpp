@@ -209,6 +209,12 @@ Mapping Mapping::sharing(const std::vector<SharedArray> &arrays) const {
   return result;
 }
 
+Mapping Mapping::with_work(const WorkLimits &limits) const {
+  Mapping result = *this;
+  result.state_.work = limits;
+  return result;
+}
+
 Mapping Mapping::where(const isl::set &condition) const {
   Mapping result = *this;
   auto narrowed = make_isl_shared<Function>(*state_.function);

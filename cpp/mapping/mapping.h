@@ -269,6 +269,10 @@ public:
   /// asked again. Throws Error(Schedule) where types or ranks differ.
   Mapping sharing(const std::vector<SharedArray> &arrays) const;
 
+  /// The same loops with other limits of work, which `when_work` does not give where arrays of a
+  /// call share memory.
+  Mapping with_work(const WorkLimits &limits) const;
+
   /// The same loops, of one version: for parameters of which `condition` holds.
   Mapping where(const isl::set &condition) const;
 

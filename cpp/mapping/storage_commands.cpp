@@ -289,6 +289,9 @@ std::vector<std::int64_t> folds_of(const Storage &storage, const Command &comman
   const CommandArguments arguments(command);
   arguments.expect_between(1, 2, "storage_fold(i, d)");
   if (arguments.size() == 1) {
+    if (storage.index.empty()) {
+      return {}; // [] has no elements that would tell a list of what it is
+    }
     const auto *sizes = std::get_if<std::vector<std::int64_t>>(&command.arguments.front());
     if (sizes == nullptr || sizes->size() != storage.index.size()) {
       refuse(command, "expected a fold for each of the " + std::to_string(storage.index.size()) +

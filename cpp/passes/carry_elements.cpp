@@ -6,6 +6,7 @@
 #include "passes/loop_changes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -259,15 +260,16 @@ private:
            std::all_of(touched.loads.begin(), touched.loads.end(), alike);
   }
 
-  /// Is no element of one store ever one of another? Lanes may overlap, so that one subscript
-  /// without them has to differ.
+  /// Is no element of one store one of another, as long as elements are kept? Lanes may overlap, so
+  /// that one subscript without them has to differ.
   static bool stores_apart(const Touched &touched) {
     const std::vector<Touched::Access> &stores = touched.stores;
     for (size_t a = 0; a < stores.size(); ++a) {
       for (size_t b = a + 1; b < stores.size(); ++b) {
         const Place &place = stores[a].place;
         const auto apart = distance(place, stores[b].place);
-        bool differs = touched.type.lanes == 1 && !iterations(place, stores[b].place);
+        const auto later = iterations(place, stores[b].place);
+        bool differs = touched.type.lanes == 1 && (!later || std::abs(*later) > most_iterations);
         for (size_t d = 0; d < place.size(); ++d) {
           differs =
               differs || (place[d].factor == 0 && place[d].lanes == nullptr && (*apart)[d] != 0);

@@ -339,6 +339,14 @@ private:
   std::vector<Candidate> candidates_;
 };
 
+/// Whether a call has given an array for an output that is an input's (`Mapping::sharing`).
+bool shares_memory(const MappingState &state) {
+  return std::any_of(state.storage.begin(), state.storage.end(), [&](const auto &each) {
+    const ComputationPtr *stored_in = state.function->find(each.second.buffer);
+    return stored_in != nullptr && (*stored_in)->is_input;
+  });
+}
+
 } // namespace
 
 Mapping with_default_tags(const Mapping &plain, bool wide, bool folds) {
@@ -349,6 +357,9 @@ Mapping with_default_tags(const Mapping &plain, bool wide, bool folds) {
   const std::int64_t threads = has_parallel_loops(chosen.mapping) ? least_work_for_threads : 0;
   if (chosen.little == 0 && threads == 0) {
     return chosen.mapping;
+  }
+  if (shares_memory(chosen.mapping.state())) { // the loops as declared do so, too
+    return chosen.mapping.with_work({chosen.little, threads, chosen.around});
   }
   std::vector<Argument> limits = {chosen.little};
   if (threads > 0 || chosen.around > 0) {

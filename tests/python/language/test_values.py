@@ -498,3 +498,33 @@ def test_operators_are_the_named_functions():
         evaluate_unary(lambda x: abs(-x) + (+x) + ~x, a[2:]), abs(-a[2:]) + a[2:] + ~a[2:]
     )
     assert operator.add(tw.iter("i"), 1).dtype == tw.int64
+
+
+def test_branches_that_differ_in_the_sign_of_a_zero() -> None:
+    n = tw.param("n")
+    i = tw.iter("i")
+    values = np.array([1.0, -2.0, 0.0, np.nan])
+    for dtype in (np.float32, np.float64, np.complex64, np.complex128):
+        x = tw.input("x", [n], np.zeros(1, dtype).real.dtype)
+        first, second = (
+            (complex(-1, 0.0), complex(-1, -0.0)) if np.dtype(dtype).kind == "c" else (0.0, -0.0)
+        )
+        one, other = (tw.cast(each, dtype) for each in (first, second))
+        chosen = tw.computation("chosen", {i: n}, tw.select(x[i] > 0, one, other))
+        pieces = tw.computation("pieces", {i: n}, [(x[i] > 0, one), (None, other)])
+        products = tw.computation("products", {i: n}, tw.select(x[i] > 0, x[i] * one, x[i] * other))
+        for options in ({}, {"default_schedule": False}):
+            function = tw.function("f", outputs=[chosen, pieces, products], **options)
+            given = values.astype(x.dtype)
+            wanted = np.where(given > 0, np.array(first, dtype), np.array(second, dtype))
+            found = function(given)
+            for result in found[:2]:
+                np.testing.assert_array_equal(_bits(result), _bits(wanted))
+            with np.errstate(invalid="ignore"):
+                product = given * wanted
+            real = ~np.isnan(product)
+            np.testing.assert_array_equal(_bits(found[2][real]), _bits(product[real]))
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values).view(np.uint8)

@@ -20,6 +20,7 @@ from .advice import advice_on
 from .domains import AffineFunction, Domain
 from .errors import Source, complaint
 from .linear import Floor, Linear
+from .mathematics import prototype_of, text_of
 from .presburger import Constraint, relation_of
 from .tree import (
     Binary,
@@ -301,10 +302,18 @@ class _Reader:
             position=_at(name),
         )
 
-    def variable(self, name: Any) -> Declaration:
+    def meant_by(self, name: str, names: Names) -> str:
+        """What somebody may have meant who takes an index or a parameter for a variable."""
+        kind = "an index" if name in (names or ()) else "a parameter"
+        if kind == "a parameter" and name not in self.parameters:
+            return ""
+        return f"{name} is {kind}, whose value is [{name}]; an element of A is A[{name}]; "
+
+    def variable(self, name: Any, names: Names = None) -> Declaration:
         if str(name) not in self.variables:
             known = ", ".join(self.variables) or "none"
-            self.fail(name, f"there is no variable {name}; declared are {known}")
+            meant = self.meant_by(str(name), names)
+            self.fail(name, f"there is no variable {name}; {meant}declared are {known}")
         return self.variables[str(name)]
 
     # ---- domains and functions ----
@@ -503,9 +512,9 @@ class _Reader:
             case "variable":
                 variable = Variable(str(parts[0]), position=at)
                 # A single value is the same everywhere: X for X[].
-                if names and not self.variable(parts[0]).domain.arity:
+                if names and not self.variable(parts[0], names).domain.arity:
                     return Dependence(AffineFunction(names, ()), variable, position=at)
-                self.variable(parts[0])
+                self.variable(parts[0], names)
                 return variable
             case "index":
                 known = self.context(tree, names)
@@ -559,8 +568,10 @@ class _Reader:
         name, *arguments = tree.children
         given = tuple(self.expression(each, names) for each in arguments if each is not None)
         if str(name) not in self.functions:
+            known = prototype_of(str(name))
+            example = f"double {name}(double)" if known is None else text_of(known)
             self.fail(name, f"there is no external function {name}; declare it before the systems, "
-                            f"as in double {name}(double);")  # fmt: skip
+                            f"as in {example};")  # fmt: skip
         wanted = len(self.functions[str(name)].arguments)
         if len(given) != wanted:
             self.fail(tree, f"{name} takes {counted(wanted, 'argument')}, got {len(given)}")

@@ -88,6 +88,10 @@ def _solved(
     return place, [row.substituted(place) for row in rest]
 
 
+#: The smallest polyhedron around a union takes time that is exponential in the dimensions.
+_FEW_DIMENSIONS = 6
+
+
 def near_domain(domain: Domain, name: str) -> Domain:
     """The domain of an iterator and those before it, as one polyhedron around it."""
     position = domain.indices.index(name)
@@ -95,8 +99,17 @@ def near_domain(domain: Domain, name: str) -> Domain:
     points = domain.points.project_out(*later) if later else domain.points
     near = Domain(domain.indices[: position + 1], points)
     if len(near.parts) > 1 or any(not _has_bounds(part, name) for part in near.parts):
-        near = Domain(near.indices, near.points.polyhedral_hull())
+        near = _hull(near, name)
     return near
+
+
+def _hull(domain: Domain, name: str) -> Domain:
+    """One polyhedron around a domain, that has bounds of an index: the smallest, unless that takes long."""
+    if domain.arity + len(domain.points.parameters) > _FEW_DIMENSIONS:
+        hull = Domain(domain.indices, domain.points.simple_hull())
+        if all(_has_bounds(part, name) for part in hull.parts):
+            return hull
+    return Domain(domain.indices, domain.points.polyhedral_hull())
 
 
 def lines_along(domain: Domain, name: str) -> list[Sequence[Constraint]]:

@@ -349,7 +349,7 @@ def _require_one_start(found: Recurrence, name: str) -> None:
     back = tw.Map(_shifted(first.domain.arity, found.axis, delay * found.direction))
     late = Domain(first.domain.indices, starts.points & first.domain.points.apply(back))
     if not late.is_empty:
-        raise _refusal(name, f"it starts anew in the middle, for example at {witness_text(late)}")
+        raise _refusal(name, f"it starts anew in the middle, for example {witness_text(late)}")
 
 
 def _shifted(arity: int, axis: int, distance: int) -> str:

@@ -27,6 +27,7 @@ from ..rewrites.normalizing import normalize
 from ..rewrites.renaming import rename_variable
 from ..spaces import bounds, lines_along
 from ..tree import Case, Declaration, Expression, Path, Reduce, System, step
+from .externals import c_prototypes
 from .innermost import Row, instance_lines
 from .scheduled import require_names
 from .statements import Statements, affine_text, folded_text, loop_lines
@@ -123,9 +124,7 @@ class _Writer:
 
     def text(self) -> str:
         parts = [_HEAD]
-        for function in self.declared.externals:
-            kinds = ", ".join(C_TYPES[kind] for kind in function.arguments) or "void"
-            parts.append(f"extern {C_TYPES[function.type]} {function.name}({kinds});")
+        parts += c_prototypes(self.declared)
         parts += [f"static int64_t {name};" for name in self.flat.parameters.indices]
         for each in self.flat.of_kind("input"):
             kind = C_TYPES[each.type]

@@ -20,6 +20,7 @@ from ..rewrites.renaming import rename_variable
 from ..rewrites.unused import remove_unused_variables
 from ..spaces import bounds, lines_along
 from ..tree import Declaration, Equation, Program, System
+from .externals import c_prototypes
 from .statements import RESERVED, Statements, affine_text, folded_text, loop_lines
 
 __all__ = ["signature", "write_c"]
@@ -112,9 +113,7 @@ class _Writer:
     def text(self) -> str:
         most = max([1, *(each.domain.arity for each in self.computed)])
         parts = [f"#define MOST_DIMENSIONS {most}", _HEAD]
-        for each in self.declared.externals:
-            kinds = ", ".join(C_TYPES[kind] for kind in each.arguments) or "void"
-            parts.append(f"extern {C_TYPES[each.type]} {each.name}({kinds});")
+        parts += c_prototypes(self.declared)
         parts += self.globals()
         parts += [self.reader(each) for each in self.computed]
         parts += [self.attempts[each.name] for each in self.computed]

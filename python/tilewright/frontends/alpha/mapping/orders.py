@@ -18,7 +18,8 @@ from ..tree import Equation, System
 
 __all__ = ["own_orders"]
 
-# Of variables with more dimensions, only the order of the indices is tried that is written.
+# Of variables with more dimensions, two orders of the indices are tried: as they are written, and one that is
+# found index by index.
 _MOST_TURNED = 3
 
 Times = dict[str, list[Linear]]
@@ -60,7 +61,7 @@ def _turned(plain: Times, domains: dict[str, Domain], reads: list[Read]) -> Iter
         same = {name: each for name, each in plain.items() if len(each) == arity}
         among = [each for each in reads if each[0] in same and each[1] in same]
         found.append([])
-        for turn in _turns(arity):
+        for turn in _turns(arity) if arity <= _MOST_TURNED else _few_turns(same, domains, among):
             times = {n: [each[place] * sign for place, sign in turn] for n, each in same.items()}
             if _sequence(times, domains, among) is not None:
                 found[-1].append(times)
@@ -70,12 +71,52 @@ def _turned(plain: Times, domains: dict[str, Domain], reads: list[Read]) -> Iter
 
 def _turns(arity: int) -> Iterator[list[tuple[int, int]]]:
     """Orders of the indices, and a direction for each; as they are written first."""
-    if arity > _MOST_TURNED:
-        yield [(place, 1) for place in range(arity)]
-        return
     for order in permutations(range(arity)):
         for signs in product((1, -1), repeat=arity):
             yield list(zip(order, signs, strict=True))
+
+
+def _few_turns(
+    same: Times, domains: dict[str, Domain], reads: list[Read]
+) -> Iterator[list[tuple[int, int]]]:
+    """The order that is written, and one in which no value needs a later one, if there is any.
+
+    An index along which no value needs one ahead may stand outside of all others, so that the first such
+    index is taken; what it puts before its readers needs nothing of the next ones (Allen and Kennedy's
+    order of loops, with directions).
+    """
+    arity = len(next(iter(same.values())))
+    yield [(place, 1) for place in range(arity)]
+    given, taken = ([f"{name}{at}" for at in range(arity)] for name in "cp")
+    ahead = f"{{ [{', '.join(given)}] -> [{', '.join(taken)}] : "
+    identity = {
+        name: AffineFunction(domains[name].indices, tuple(values)).map
+        for name, values in same.items()
+    }
+    left = [
+        relation.apply_domain(identity[consumer]).apply_range(identity[producer])
+        for consumer, producer, relation in reads
+    ]
+    turn: list[tuple[int, int]] = []
+    places = list(range(arity))
+    while places:
+        fits = (
+            (place, sign)
+            for place in places
+            for sign in (1, -1)
+            if all(
+                (each & tw.Map(f"{ahead}{sign} * (c{place} - p{place}) < 0 }}")).is_empty
+                for each in left
+            )
+        )
+        found = next(fits, None)
+        if found is None:
+            return
+        turn.append(found)
+        places.remove(found[0])
+        equal = tw.Map(f"{ahead}c{found[0]} = p{found[0]} }}")
+        left = [each for each in (one & equal for one in left) if not each.is_empty]
+    yield turn
 
 
 def _sequence(times: Times, domains: dict[str, Domain], reads: list[Read]) -> list[str] | None:

@@ -230,6 +230,8 @@ struct AssignLocal final : Definition {
   AssignLocal(std::int64_t id, std::string name, ValuePtr value)
       : Definition(StatementKind::AssignLocal, id, std::move(name), std::move(value)) {}
   Op op = Op::None; ///< as Store has it: the local is the left operand of op(local, term)
+  /// The terms of this sum may be added in any order.
+  bool any_order = false;
 };
 
 /// The body with memory for a buffer that is there only inside.

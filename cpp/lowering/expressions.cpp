@@ -374,6 +374,13 @@ void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<
   emit(statement);
 }
 
+/// Whether instances of a statement run in the lanes of a vector: some of its sums have a term of
+/// each at a time then, and all have to be added in that order.
+static bool has_lanes(const Statement &statement) {
+  return std::any_of(statement.tags.begin(), statement.tags.end(),
+                     [](const LoopTag &tag) { return tag.tag == Tag::Vector; });
+}
+
 ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
   const std::int64_t id = state_.numbers.next();
   const std::string name = op_name(expr->op);
@@ -386,7 +393,14 @@ ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
     if (is_traced_) {
       check_number(next, sum);
     }
-    emit(assign_local(id, name, next, reduction_combiner(expr->op)));
+    const StmtPtr added = assign_local(id, name, next, reduction_combiner(expr->op));
+    if (expr->op == Op::ReduceSum && !expr->ordered && !has_lanes(statement_)) {
+      const auto sums = std::static_pointer_cast<AssignLocal>(copy_statement(*added));
+      sums->any_order = true;
+      emit(sums);
+    } else {
+      emit(added);
+    }
   });
   return sum;
 }

@@ -203,6 +203,7 @@ void apply_command(MappingState &state, const Command &command) {
   fit_allocations(state);
   fit_joined_loops(state);
   require_private_buffers(state, command);
+  require_independent_joins(state, command);
   require_whole_joins(state, command);
   require_replaceable(state, command);
 }

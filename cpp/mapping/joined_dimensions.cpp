@@ -167,6 +167,25 @@ void require_independent_bounds(const MappingState &state, const Command &comman
   }
 }
 
+void require_independent_joins(const MappingState &state, const Command &command) {
+  const auto found = state.time_space.find(command.computation);
+  if (found == state.time_space.end()) {
+    return;
+  }
+  const std::vector<LoopDimension> &loops = found->second.dimensions;
+  for (size_t d = 0; d < loops.size(); ++d) {
+    if (!loops[d].tag.joined) {
+      continue;
+    }
+    const size_t first = d - 1; // of those that run as one, which does not say so itself
+    while (d + 1 < loops.size() && loops[d + 1].tag.joined) {
+      ++d;
+    }
+    require_independent_bounds(state, command, first, d + 1 - first,
+                               "parallelize one of the loops only, before this command");
+  }
+}
+
 void require_whole_joins(const MappingState &state, const Command &command) {
   for (const auto &[name, map] : state.time_space) {
     for (size_t d = 0; d < map.dimensions.size(); ++d) {

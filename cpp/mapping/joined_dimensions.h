@@ -32,6 +32,9 @@ void cut_into_strips(TimeSpaceMap &map, const LoopRange &loops, std::int64_t siz
 /// number of their iterations would be no product. `instead`: what does better.
 void require_independent_bounds(const MappingState &state, const Command &command, size_t first,
                                 size_t count, const std::string &instead);
+/// Refuses loops of the command's computation that are to run as one parallel loop, where the
+/// bounds of one depend on another now.
+void require_independent_joins(const MappingState &state, const Command &command);
 /// Refuses a mapping in which other loops, memory or other computations stand between joined loops.
 void require_whole_joins(const MappingState &state, const Command &command);
 

@@ -35,6 +35,7 @@
 #include "passes/settle_tests.h"
 #include "passes/simplify_indices.h"
 #include "passes/split_borders.h"
+#include "passes/sum_in_lanes.h"
 #include "passes/tighten_guards.h"
 #include "passes/unroll_loops.h"
 #include "passes/unroll_short_tiles.h"
@@ -174,6 +175,7 @@ constexpr auto table = std::to_array<Pass>({
     {"promote_accumulators", over_body<promote_accumulators>, compiled},
     {"settle_tests", over_body<settle_tests>, on_cpu},
     {"add_chosen_terms", over_body<add_chosen_terms>, on_cpu_unwatched},
+    {"sum_in_lanes", over_body<sum_in_lanes>, on_cpu_unwatched},
     {"search_blocks", over_body<search_blocks>, on_cpu_unwatched},
     {"keep_extremes", over_body<keep_extremes>, on_cpu_unwatched},
     {"find_last", over_body<find_last>, on_cpu_unwatched},

@@ -55,6 +55,7 @@ private:
     give_to(computation_, command, std::move(arguments));
   }
   void skew();
+  void sum_inside();
   void give_to(const std::string &computation, const std::string &command,
                std::vector<Argument> arguments) {
     mapping_ = mapping_.with({computation, command, std::move(arguments), {}});

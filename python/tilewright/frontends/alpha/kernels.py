@@ -558,23 +558,31 @@ class _Scope:
             operator = {"and": "min", "or": "max"}.get(operator, operator)
         if not inner:
             return self.translation.as_type(value, kind)
-        ranges = self.ranges(node, domain, inner)
-        where = self.condition(domain.gist(around).parts)
+        between = self.bounds(node, domain, inner)
+        ranges = {
+            tw.iter(name): (self.translation.value(lower), self.translation.value(upper + _ONE))
+            for name, (lower, upper) in between.items()
+        }
+        known = [
+            Constraint(side, False)
+            for name, (lower, upper) in between.items()
+            for side in (Linear.of(name) - lower, upper - Linear.of(name))
+        ]
+        where = self.condition(domain.gist(around & Domain.where(domain.indices, [known])).parts)
         if operator == "xor":
             ones = tw.sum(tw.cast(value, "int64"), over=ranges, where=where)
             return _differs(tw.fmod(ones, tw.cast(2, "int64")), "int64")
         reduced = _REDUCTIONS[operator](value, over=ranges, where=where)
         return self.translation.as_type(reduced, kind)
 
-    def ranges(
+    def bounds(
         self, node: Reduce, domain: Domain, inner: Sequence[str]
-    ) -> dict[tw.Iterator, tuple[Value | int, Value | int]]:
-        """A range around the values of each iterator, over those before it."""
-        found: dict[tw.Iterator, tuple[Value | int, Value | int]] = {}
+    ) -> dict[str, tuple[Linear, Linear]]:
+        """The first and the last value of each iterator, and perhaps more, over those before it."""
+        found: dict[str, tuple[Linear, Linear]] = {}
         for name in inner:
             near = near_domain(domain, name)
-            part = near.parts[0] if near.parts else []
-            lower, upper = simplest_bounds(part, name)
+            lower, upper = simplest_bounds(near, name)
             if near.is_empty:
                 lower, upper = Linear(), Linear(None, -1)
             if lower is None or upper is None:
@@ -584,6 +592,5 @@ class _Scope:
                     "whose parts lie at places that the parameters move apart; split it "
                     "(SplitReductionBody)",
                 )  # fmt: skip
-            last = self.translation.value(upper + _ONE)
-            found[tw.iter(name)] = (self.translation.value(lower), last)
+            found[name] = (lower, upper)
         return found

@@ -156,10 +156,29 @@ def bounds(part: Sequence[Constraint], name: str) -> tuple[list[Linear], list[Li
     )
 
 
-def simplest_bounds(part: Sequence[Constraint], name: str) -> tuple[Linear | None, Linear | None]:
-    """One lower and one upper bound of a name; None if there is none."""
+def simplest_bounds(near: Domain, name: str) -> tuple[Linear | None, Linear | None]:
+    """One lower and one upper bound of the last index of a polyhedron, the closest wherever one is closer than all
+    others, else the simplest; None if there is none."""
+    part = near.parts[0] if near.parts else []
     lower, upper = bounds(part, name)
-    return (lower[0] if lower else None), (upper[0] if upper else None)
+    return _closest(near, lower, 1), _closest(near, upper, -1)
+
+
+def _closest(near: Domain, values: list[Linear], sign: int) -> Linear | None:
+    """Of lower bounds (`sign` 1) the largest, of upper ones (-1) the least."""
+
+    def is_closest(value: Linear) -> bool:
+        # Nowhere is another one closer: (other - value) * sign > 0.
+        further = [
+            Constraint((other - value) * sign - Linear(None, 1), False)
+            for other in values
+            if other != value
+        ]
+        return all((near & Domain.where(near.indices, [[each]])).is_empty for each in further)
+
+    if len(values) < 2:
+        return values[0] if values else None
+    return next(filter(is_closest, values), values[0])
 
 
 def _quotient(linear: Linear, divisor: int) -> Linear:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias, Union
 
 import ml_dtypes
@@ -371,6 +372,24 @@ class Expression:
 
     def __ne__(self, other: ExpressionLike) -> Expression:  # type: ignore[override]
         return binary(Op.Ne, self, other)
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        given: tuple[Any, ...],
+        named: dict[str, Any],
+    ) -> Any:
+        """np.where(e > 0, e, 0) is an expression too; reductions say what they are here."""
+        from .numpy_functions import apply_numpy
+
+        return apply_numpy(function, given, named)
+
+    def __round__(self, digits: object = None) -> Expression:
+        raise DeclarationTypeError(
+            "round of an expression is not known: tw.rint rounds halves to even and keeps the type, and "
+            "tw.cast(tw.rint(x), tw.int64) is an integer"
+        )
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any

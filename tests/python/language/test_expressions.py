@@ -181,3 +181,47 @@ def test_constraints_that_cannot_be(constraint, message):
 def test_a_constraint_is_text():
     with pytest.raises(tw.DeclarationTypeError, match="isl text"):
         tw.param("N", N > 3)
+
+
+def test_functions_of_numpy_that_have_a_counterpart() -> None:
+    n = tw.param("n")
+    i = tw.iter("i")
+    x = tw.input("x", [n], tw.float64)
+    parts = [
+        np.where(x[i] > 0, x[i], -1),
+        np.clip(x[i], -0.5, 1),
+        np.clip(x[i], None, 1),
+        np.round(x[i]),
+        np.real(x[i]),
+    ]
+    outputs = [tw.computation(f"y{k}", {i: n}, part) for k, part in enumerate(parts)]
+    given = np.array([-2.0, -0.5, 0.5, 1.5, 2.5])
+    wanted = [
+        np.where(given > 0, given, -1),
+        np.clip(given, -0.5, 1),
+        np.clip(given, None, 1),
+        np.round(given),
+        given,
+    ]
+    for found, value in zip(tw.function("f", outputs=outputs)(given), wanted, strict=True):
+        np.testing.assert_array_equal(found, value)
+
+
+@pytest.mark.parametrize(
+    ("apply", "advice"),
+    [
+        (np.sum, r"tw\.sum\(x\[i\], over=\{i: N\}\)"),
+        (np.max, r"tw\.max\("),
+        (np.amin, r"tw\.min\("),
+        (np.argmax, r"tw\.argmax\("),
+        (np.mean, r"tw\.sum\(x\[i\], over=\{i: N\}\) / N"),
+        (np.sort, "sort the array before the call"),
+        (np.cumsum, "a computation that reads itself"),
+        (round, r"tw\.rint"),
+    ],
+)
+def test_functions_of_whole_arrays_say_what_there_is_instead(apply: object, advice: str) -> None:
+    x = tw.input("x", [tw.param("n")], tw.float64)
+    with pytest.raises(tw.DeclarationTypeError, match=advice) as caught:
+        apply(x[tw.iter("i")])
+    assert caught.value.location.file == __file__

@@ -39,6 +39,15 @@ EQUATIONS = {
     "slice": ("X[i] = A[0:i];", 5, 15, "there are no slices"),
     "power": ("X[i] = A[i]**2;", 5, 18, "there is no power; multiply, or declare double pow(double, double)"),
     "if without then": ("X[i] = if (A[i] > 0) A[i] else 0;", 5, 26, "a choice is if CONDITION then E1 else E2"),
+    "otherwise in a case": (
+        "X[i] = case {| i == 0} : A[i]; otherwise : X[i-1]; esac;", 5, 46,
+        "a case has no such branch: each has its domain, as in {| i > 0} : E;"),
+    "choice within an expression": (
+        "X[i] = A[i] + if A[i] > 0 then 1 else 2;", 5, 22,
+        "a choice within an expression stands in parentheses: A[i] + (if C then E1 else E2)"),
+    "parameter as a value": ("X[i] = A[i] + N;", 5, 19, "N is a parameter, whose value is [N]"),
+    "index as a value": ("X[i] = A[i] + i;", 5, 19, "i is an index, whose value is [i]"),
+    "element in parentheses": ("X[i] = A(i);", 5, 14, "an element of A is A[i]"),
     "comment of Python": ("X[i] = A[i]; # copy", 5, 18, "a comment begins with // or stands in /* */"),
 }  # fmt: skip
 

@@ -640,6 +640,8 @@ def test_an_order_is_found_index_by_index() -> None:
             wanted[i, j, k, l, m] += wanted[2 - i, j, k - 1, 2 - l, m] + wanted[j, i, k, l, m + 1]
     mapped = alpha.SetSTMap(p, "t", "X", "(i,j,k,l,m -> i,j,k,l,m)")
     np.testing.assert_array_equal(mapped["t"](a), wanted)
-    none = MANY_WAYS.replace("L[j,i,k,l,m+1]", "L[j,i,k+1,l,m]").replace("m<N-1 && k>0", "m<N-1 && k>0 && k<N-1")
+    none = MANY_WAYS.replace("L[j,i,k,l,m+1]", "L[j,i,k+1,l,m]").replace(
+        "m<N-1 && k>0", "m<N-1 && k>0 && k<N-1"
+    )
     none = none.replace("m==N-1 || k==0", "m==N-1 || k==0 || k==N-1")
     assert not alpha.verify(alpha.load(none))

@@ -145,18 +145,34 @@ def _allocated(system: System, declared: Declaration) -> list[str]:
     return lines
 
 
+def _element(system: System, declared: Declaration) -> tuple[str, str]:
+    """The element at a position as `printf` writes it: its format, and its arguments."""
+    extents = [f"({affine_text(each)})" for each in array_bounds(system, declared)]
+    if len(extents) < 2:
+        return f"{declared.name}[%lld]", "(long long)at"
+    places = []
+    for number, extent in enumerate(extents):
+        place = " / ".join(["at", *extents[number + 1 :]])
+        places.append(f"(long long)({place} % {extent})" if number else f"(long long)({place})")
+    return f"{declared.name}[{','.join(['%lld'] * len(extents))}]", ", ".join(places)
+
+
 def _filled(system: System, declared: Declaration) -> list[str]:
     kind, name = C_TYPES[declared.type], declared.name
     pattern, read = _FORMATS.get(declared.type, ("%lld", "long long"))
     random = "(double)rand() / RAND_MAX" if declared.type in _FORMATS else "rand() % 100"
+    element, places = _element(system, declared)
     return [
         f"  for (int64_t at = 0; at < {name}_count; at++) {{",
         "#ifdef CHECKING",
         f"    {read} given;",
         "#ifndef NO_PROMPT",
-        f'    printf("{name}[%lld] = ", (long long)at);',
+        f'    printf("{element} = ", {places});',
         "#endif",
-        f'    if (scanf("{pattern}", &given) != 1) return 2;',
+        f'    if (scanf("{pattern}", &given) != 1) {{',
+        f'      fprintf(stderr, "there is no number for {element} in the input\\n", {places});',
+        "      return 2;",
+        "    }",
         f"    {name}[at] = ({kind})given;",
         "#elif defined(RANDOM)",
         f"    {name}[at] = ({kind})({random});",
@@ -169,10 +185,11 @@ def _printed(system: System, declared: Declaration) -> list[str]:
     name = declared.name
     real = declared.type in _FORMATS
     pattern, kind = ("%.17g", "double") if real else ("%lld", "long long")
+    element, places = _element(system, declared)
     return [
         f"  for (int64_t at = 0; at < {name}_count; at++) {{",
         "#ifndef NO_PROMPT",
-        f'    printf("{name}[%lld] = ", (long long)at);',
+        f'    printf("{element} = ", {places});',
         "#endif",
         f'    printf("{pattern}\\n", ({kind}){name}[at]);',
         "  }",
@@ -184,7 +201,8 @@ def _compared(system: System, declared: Declaration) -> list[str]:
     name = declared.name
     head = f"  for (int64_t at = 0; at < {name}_count; at++)"
     differs = f"{name}[at] != {name}_verify[at]"
-    shown = f'printf("{name} differs at %lld\\n", (long long)at);'
+    element, places = _element(system, declared)
+    shown = f'printf("{element} differs\\n", {places});'
     if declared.type not in _FORMATS:
         return [head, f"    if ({differs} && !wrong++) {shown}"]
     return [

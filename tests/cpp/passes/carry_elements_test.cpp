@@ -81,6 +81,24 @@ TEST_F(CarryElements, ShortLoopsAreWrittenOut) {
   EXPECT_NE(after(sections(40)).find("last = Y[k, 0]"), std::string::npos);
 }
 
+TEST_F(CarryElements, ChainsSideBySide) {
+  const auto chain = [&](std::int64_t begin) {
+    return store(1, "Y", {at(begin)}, plus(y(at(begin - 1)), Line::x(at(begin))));
+  };
+  EXPECT_EQ(after(block({chain(0), chain(100)})), "if 2 < N:\n"
+                                                  "  last = Y[1]\n"
+                                                  "  last_2 = Y[101]\n"
+                                                  "  for k in range(2, N):\n"
+                                                  "    now = last + X[k]\n"
+                                                  "    Y[k] = now\n"
+                                                  "    now_2 = last_2 + X[k + 100]\n"
+                                                  "    Y[k + 100] = now_2\n"
+                                                  "    last = now\n"
+                                                  "    last_2 = now_2\n");
+  // The one would overwrite what the other keeps.
+  EXPECT_FALSE(keeps(block({chain(0), chain(3)})));
+}
+
 TEST_F(CarryElements, Lanes) {
   line.kernel.buffers[1].extents = {n, integer(16)};
   const auto lanes = [&](std::int64_t first) { return ramp(integer(first), 1, 8); };

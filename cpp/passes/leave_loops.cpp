@@ -41,6 +41,7 @@ public:
            const KeptScalars &kept)
       : loop_(loop) {
     const std::map<std::int64_t, int> inside = reads_in(loop.body());
+    const KeptScalars set_later(loop.body(), KeptScalars::Set::Before);
     const auto count_in = [](const std::map<std::int64_t, int> &counts, std::int64_t buffer) {
       const auto found = counts.find(buffer);
       return found == counts.end() ? 0 : found->second;
@@ -55,7 +56,10 @@ public:
       }
       if (is<Store>(inner) && change->subscripts.empty()) {
         scalars_.insert(change->buffer);
-        if (!kept.contains(change->buffer)) {
+        // Set anew before an iteration reads it, although loops inside may keep it, and read in
+        // here alone; or set anew in each iteration of all loops.
+        const bool is_own = own_.contains(change->buffer) && !set_later.contains(change->buffer);
+        if (is_own || !kept.contains(change->buffer)) {
           temporaries_.insert(change->buffer);
         }
       }

@@ -29,6 +29,7 @@ from .c_types import (
     Void,
 )
 from .loops import Loops
+from .parsing import Text
 from .places import same_type
 from .refusals import refuse
 from .scopes import FunctionName, Known, PointerVariable, Storage
@@ -175,6 +176,8 @@ class Declarations(Loops):
             if isinstance(each, c_ast.NamedInitializer):
                 at = self._designated(target, each, [key for key, _ in parts])
                 each = each.expr
+            if at == len(parts) and isinstance(node, Text):
+                break  # no room for the 0
             if at >= len(parts):
                 refuse(
                     self.place(each), f"{target.name} has {len(parts)} parts, and this is one more"

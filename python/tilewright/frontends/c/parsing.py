@@ -86,6 +86,8 @@ def parse(source: Preprocessed, name: str) -> CFile:
     for each in nodes(tree):
         if isinstance(each, c_ast.Decl) and isinstance(each.type, c_ast.ArrayDecl):
             _spell_out(each)
+        if isinstance(each, c_ast.Decl) and isinstance(each.init, c_ast.InitList):
+            _spell_out_below(each.init)
     for each in tree.ext:
         if isinstance(each, c_ast.FuncDef):
             if each.decl.name in file.functions:
@@ -105,17 +107,46 @@ def parse(source: Preprocessed, name: str) -> CFile:
 _CHARACTER = re.compile(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.)|.", re.S)
 
 
+class Text(c_ast.InitList):  # type: ignore[misc]
+    """The characters of a text and the 0 behind them, for which there need not be room (C99 6.7.8)."""
+
+    __slots__ = ()
+
+
+def _characters(text: Any) -> list[Any]:
+    spelt = {"'": "\\'", '\\"': '"'}
+    found = [spelt.get(each, each) for each in _CHARACTER.findall(text.value[1:-1])]
+    return [c_ast.Constant("char", f"'{each}'", text.coord) for each in found]
+
+
+def _is_text(node: Any) -> bool:
+    return isinstance(node, c_ast.Constant) and node.value[:1] == '"'
+
+
+def _spell_out_below(values: Any) -> None:
+    """Texts among the values of a list: of rows of characters, or of a structure that has some."""
+    for at, each in enumerate(values.exprs):
+        value = each.expr if isinstance(each, c_ast.NamedInitializer) else each
+        if isinstance(value, c_ast.InitList):
+            _spell_out_below(value)
+        elif _is_text(value):
+            zero = c_ast.Constant("int", "0", value.coord)
+            made = Text([*_characters(value), zero], value.coord)
+            if value is each:
+                values.exprs[at] = made
+            else:
+                each.expr = made
+
+
 def _spell_out(declaration: Any) -> None:
     """`char a[] = "ab"` is an array of numbers, 'a', 'b' and 0, of which the last is left out where the
     size says so."""
     text = declaration.init
     if isinstance(text, c_ast.InitList) and len(text.exprs) == 1:
         text = text.exprs[0]
-    if not (isinstance(text, c_ast.Constant) and text.value[:1] == '"'):
+    if not _is_text(text):
         return
-    spelt = {"'": "\\'", '\\"': '"'}
-    found = [spelt.get(each, each) for each in _CHARACTER.findall(text.value[1:-1])]
-    characters = [c_ast.Constant("char", f"'{each}'", text.coord) for each in found]
+    characters = _characters(text)
     size = declaration.type.dim
     if not (isinstance(size, c_ast.Constant) and size.value == str(len(characters))):
         characters.append(c_ast.Constant("int", "0", text.coord))

@@ -15,6 +15,7 @@ from pycparser import c_ast
 
 from ..tree import Literal
 from .c_types import ArrayOf, CType, Number, Structure, record_dtype
+from .parsing import Text
 
 __all__ = ["MOST_WRITTEN", "count_of", "table_of"]
 
@@ -103,6 +104,8 @@ class _Filling:
             if isinstance(each, c_ast.NamedInitializer):
                 at = self._designated(each, names)
                 each = each.expr
+            if at == count and isinstance(node, Text):
+                return  # no room for the 0
             if not 0 <= at < count:
                 raise _NoConstant
             if isinstance(of, ArrayOf):

@@ -140,6 +140,7 @@ class Translation(Library):
             self.begin()
             self.constants = {}
             self.results: tuple[Result, ...] | None = None
+            self.result_names: dict[str, str] = {}  # of arrays that are made for results
             self.form: Form = None
             self.added: list[str] = []
             self.sizes = frozenset(signature.extents)
@@ -448,11 +449,9 @@ class Translation(Library):
         self, wanted: str, dtype: np.dtype, shape: tuple[Expression, ...], node: ast.AST
     ) -> str:
         """A result; the same one for each `return`."""
-        if self.results is not None:
-            for result in self.results:
-                if wanted in (result.array, result.mask):
-                    return wanted
-        name = self.fresh(wanted)
+        if self.results is not None and wanted in self.result_names:
+            return self.result_names[wanted]
+        name = self.result_names[wanted] = self.fresh(wanted)
         self.arrays[name] = Array(name, dtype, shape, self.at(node))
         self.added.append(name)
         return name

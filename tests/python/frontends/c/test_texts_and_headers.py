@@ -29,6 +29,25 @@ void f(int n, const unsigned char *in, char *out) {
     check_text(text, (3, np.array([0x1F, 0xA0, 7], np.uint8), np.zeros(18, np.int8)))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'int f(int n) {\n static const char T[3][8] = {"one", "two", "three"}; return T[n % 3][1]; }',
+        "typedef struct { char name[8]; int v; } R;\n"
+        'int f(int n) { static const R T[] = {{"one", 1}, {"two", 4}};'
+        " return T[n & 1].name[0] * 10 + T[n & 1].v; }",
+        'int f(int n) {\n struct { char a[4]; int b; } s = {"ab", 3}; return s.a[n & 3] + s.b; }',
+        'int f(int n) {\n static const char T[4][3] = {"one", "two", [3] = "yes"}; return T[n % 4][2]; }',
+        'int f(int n) {\n static const char T[9][3] = {"one", "two", [3] = "yes", "it\'", "s\\"x"};'
+        " return T[n % 9][2]; }",
+        'int f(int n) {\n char T[2][3] = {"on", "two"}; T[0][1] = n; return T[n % 2][1] * T[1][2]; }',
+    ],
+)
+def test_texts_within_lists(text: str) -> None:
+    for n in (0, 1, 2, 3, 7):
+        check_text(text, (n,))
+
+
 KINDS = "alnum alpha blank cntrl digit graph lower print punct space upper xdigit".split()
 
 

@@ -382,7 +382,7 @@ private:
       known = with_fact(expr, fact, std::move(known));
     }
     for (const Alternatives &each : alternatives) {
-      known = with_alternatives(expr, each, std::move(known));
+      known = with_alternatives(expr, each, known);
     }
     return known;
   }

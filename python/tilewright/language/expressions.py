@@ -23,6 +23,7 @@ from .._core import Op
 from ..base.checks import described, made_by, numpy_dtype
 from ..base.errors import ArgumentError, DeclarationTypeError
 from ..base.source import caller_location
+from .numpy_functions import apply_numpy
 from .pickling import reduced_expression
 
 __all__ = [
@@ -381,8 +382,6 @@ class Expression:
         named: dict[str, Any],
     ) -> Any:
         """np.where(e > 0, e, 0) is an expression too; reductions say what they are here."""
-        from .numpy_functions import apply_numpy
-
         return apply_numpy(function, given, named)
 
     def __round__(self, digits: object = None) -> Expression:

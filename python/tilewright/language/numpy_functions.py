@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base.errors import DeclarationTypeError
-from . import elementary
-from .expressions import select
 
-__all__ = ["apply_numpy"]
+__all__ = ["COUNTERPARTS", "apply_numpy"]
+
+#: By NumPy's name, what gives the same of expressions; None where it is called in another way (`.elementary`).
+COUNTERPARTS: dict[str, Callable[..., Any]] = {}
 
 _REDUCTIONS = {
     **{name: name for name in ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")},
@@ -45,14 +46,10 @@ def apply_numpy(
         DeclarationTypeError: it is one of whole arrays; the error says what there is instead.
     """
     name = function.__name__
-    if name == "where" and len(given) == 3 and not named:
-        return select(*given)
-    if name == "clip" and len(given) == 3 and not named:
-        value, least, most = given
-        above = value if least is None else elementary.maximum(value, least)
-        return above if most is None else elementary.minimum(above, most)
-    if name in ("round", "around") and len(given) == 1 and not named:
-        return elementary.rint(*given)
+    if name in COUNTERPARTS and not named:
+        found = COUNTERPARTS[name](*given)
+        if found is not None:
+            return found
     if name in _REDUCTIONS:
         advice = f"a reduction over i is tw.{_REDUCTIONS[name]}(x[i], over={{i: N}})"
     elif name in _OTHERS:

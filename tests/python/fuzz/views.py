@@ -33,10 +33,16 @@ def shown_by(view: dict[str, Any], read: list[Any]) -> list[Any]:
 
 
 def with_elements(view: dict[str, Any]) -> dict[str, Any]:
-    """The view without pieces that have no element, whatever the sizes are."""
+    """The view without pieces that have no element, whatever the sizes are, and without what holds for all of its
+    elements in the condition between two pieces: a reader at other subscripts does not depend on that."""
     pieces = [piece for piece in view["pieces"] if _has_elements(view, piece[0])]
     if len(pieces) == 1:
         pieces = [[None, pieces[0][1]]]
+    if len(pieces) == 2:
+        condition = pieces[0][0][1]
+        asked = [part for part in condition if _has_elements(view, ["not", [part]])]
+        if asked and len(asked) < len(condition):
+            pieces = [[[kind, asked], value] for (kind, _), value in pieces]
     return {**view, "pieces": pieces or view["pieces"][:1]}
 
 

@@ -7,9 +7,10 @@ Each entry looks at the text around the place of the error. None of them changes
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["advice_on"]
+__all__ = ["advice_on", "meant_by"]
 
 _EQUATIONS = "equations stand behind the word let"
 _TYPES = "int, long, float, double, char and bool"
@@ -113,3 +114,11 @@ def advice_on(text: str, place: int, start: str) -> str | None:
             groups = earlier.groups() or later.groups() or ("",)
             return entry.advice.format(*groups)
     return None
+
+
+def meant_by(name: str, indices: Sequence[str], parameters: Sequence[str]) -> str:
+    """What somebody may have meant who takes an index or a parameter for a variable."""
+    if name not in indices and name not in parameters:
+        return ""
+    kind = "an index" if name in indices else "a parameter"
+    return f"{name} is {kind}, whose value is [{name}]; an element of A is A[{name}]; "

@@ -16,7 +16,7 @@ import tilewright as tw
 
 from ...base.checks import described
 from ...base.plurals import counted
-from .advice import advice_on
+from .advice import advice_on, meant_by
 from .domains import AffineFunction, Domain
 from .errors import Source, complaint
 from .linear import Floor, Linear
@@ -302,18 +302,11 @@ class _Reader:
             position=_at(name),
         )
 
-    def meant_by(self, name: str, names: Names) -> str:
-        """What somebody may have meant who takes an index or a parameter for a variable."""
-        kind = "an index" if name in (names or ()) else "a parameter"
-        if kind == "a parameter" and name not in self.parameters:
-            return ""
-        return f"{name} is {kind}, whose value is [{name}]; an element of A is A[{name}]; "
-
     def variable(self, name: Any, names: Names = None) -> Declaration:
         if str(name) not in self.variables:
             known = ", ".join(self.variables) or "none"
-            meant = self.meant_by(str(name), names)
-            self.fail(name, f"there is no variable {name}; {meant}declared are {known}")
+            known = f"{meant_by(str(name), names or (), self.parameters)}declared are {known}"
+            self.fail(name, f"there is no variable {name}; {known}")
         return self.variables[str(name)]
 
     # ---- domains and functions ----
@@ -512,10 +505,9 @@ class _Reader:
             case "variable":
                 variable = Variable(str(parts[0]), position=at)
                 # A single value is the same everywhere: X for X[].
-                if names and not self.variable(parts[0], names).domain.arity:
-                    return Dependence(AffineFunction(names, ()), variable, position=at)
-                self.variable(parts[0], names)
-                return variable
+                if self.variable(parts[0], names).domain.arity or not names:
+                    return variable
+                return Dependence(AffineFunction(names, ()), variable, position=at)
             case "index":
                 known = self.context(tree, names)
                 return Index(AffineFunction(known, (self.affine(parts[0], known),)), position=at)

@@ -1,6 +1,7 @@
 #include "passes/add_chosen_terms.h"
 
 #include "loops/traverse.h"
+#include "passes/loop_outcomes.h"
 
 #include <algorithm>
 #include <vector>
@@ -54,15 +55,6 @@ StmtPtr with_chosen_term(const StmtPtr &statement, const ValuePtr &condition) {
   const ValuePtr nothing = sum->op == Op::Sub ? zero : unary_value(Op::Neg, zero);
   return assign_local(assigned->id, assigned->name,
                       binary_value(sum->op, own, select_value(condition, term, nothing)));
-}
-
-bool reads_local(const ValuePtr &value, std::int64_t id) {
-  bool found = false;
-  visit_value(value, [&](const Value &node) {
-    const auto *own = as<Local>(node);
-    found = found || (own != nullptr && own->id == id);
-  });
-  return found;
 }
 
 /// In the body of a serial loop.

@@ -98,6 +98,15 @@ std::optional<std::vector<LoopOutcome>> loop_outcomes(const StmtPtr &body, size_
   return iteration.run(body) ? std::optional(iteration.outcomes()) : std::nullopt;
 }
 
+bool reads_local(const ValuePtr &value, std::int64_t id) {
+  bool found = false;
+  visit_value(value, [&](const Value &node) {
+    const auto *own = as<Local>(node);
+    found = found || (own != nullptr && own->id == id);
+  });
+  return found;
+}
+
 bool reads_any(const ValuePtr &value, const std::vector<LoopOutcome> &locals) {
   bool found = false;
   visit_value(value, [&](const Value &node) {

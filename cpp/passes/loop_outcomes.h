@@ -22,6 +22,7 @@ struct LoopOutcome {
 /// or whose values would become long.
 std::optional<std::vector<LoopOutcome>> loop_outcomes(const StmtPtr &body, size_t most);
 
+bool reads_local(const ValuePtr &value, std::int64_t id);
 /// Does a value read one of these locals?
 bool reads_any(const ValuePtr &value, const std::vector<LoopOutcome> &locals);
 ValuePtr with_variable(const ValuePtr &value, std::int64_t variable, const ValuePtr &by);

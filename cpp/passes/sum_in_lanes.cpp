@@ -3,6 +3,7 @@
 #include "algorithm/expression.h"
 #include "loops/summing_loops.h"
 #include "loops/traverse.h"
+#include "passes/loop_outcomes.h"
 #include "passes/terms_in_lanes.h"
 
 #include <algorithm>
@@ -40,15 +41,6 @@ std::optional<LoopSum> sum_of(const LoopStatement &statement) {
     return std::nullopt;
   }
   return LoopSum{local(total->id, total->name, type), both->right()};
-}
-
-bool reads_local(const ValuePtr &value, std::int64_t id) {
-  bool found = false;
-  visit_value(value, [&](const Value &part) {
-    const auto *own = as<Local>(part);
-    found = found || (own != nullptr && own->id == id);
-  });
-  return found;
 }
 
 std::optional<std::vector<LoopSum>> sums_of(const For &loop) {

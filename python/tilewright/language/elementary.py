@@ -5,11 +5,8 @@ Written by scripts/operations.py from cpp/algorithm/operations.def, where each h
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._core import Op
-from .expressions import Expression, ExpressionLike, as_expression, call, select
-from .numpy_functions import COUNTERPARTS
+from .expressions import Expression, ExpressionLike, call
 
 __all__ = [
     "abs",
@@ -379,22 +376,3 @@ def conj(value: ExpressionLike) -> Expression:
 def make_complex(real: ExpressionLike, imag: ExpressionLike) -> Expression:
     """real + imag * 1j, without the rounding and the NaNs of that formula."""
     return call(Op.MakeComplex, real, imag)
-
-
-def _where(*given: Any) -> Expression | None:
-    return select(*given) if len(given) == 3 else None
-
-
-def _clip(*given: Any) -> Expression | None:
-    if len(given) != 3:
-        return None
-    value, least, most = given
-    above = as_expression(value) if least is None else maximum(value, least)
-    return above if most is None else minimum(above, most)
-
-
-def _round(*given: Any) -> Expression | None:
-    return rint(*given) if len(given) == 1 else None
-
-
-COUNTERPARTS.update(where=_where, clip=_clip, round=_round, around=_round)

@@ -382,12 +382,12 @@ class Expression:
         named: dict[str, Any],
     ) -> Any:
         """np.where(e > 0, e, 0) is an expression too; reductions say what they are here."""
-        return apply_numpy(function, given, named)
+        return apply_numpy(function, given, named, _COUNTERPARTS)
 
     def __round__(self, digits: object = None) -> Expression:
         raise DeclarationTypeError(
-            "round of an expression is not known: tw.rint rounds halves to even and keeps the type, and "
-            "tw.cast(tw.rint(x), tw.int64) is an integer"
+            "round of a number is an integer, and an expression keeps its type: write tw.round(x), or "
+            "tw.cast(tw.round(x), tw.int64) for an integer"
         )
 
     def __array_ufunc__(
@@ -540,3 +540,20 @@ def checked(
     return Expression(
         _core.checked(operand(subscript), operand(extent), array, axis, caller_location())
     )
+
+
+def _clipped(value: Any, least: Any, most: Any) -> Expression:
+    above = as_expression(value) if least is None else call(Op.Max, value, least)
+    return above if most is None else call(Op.Min, above, most)
+
+
+def _rounded(value: Any, decimals: Any = 0) -> Expression:
+    return call(Op.Round, value, decimals)
+
+
+#: See `apply_numpy`.
+_COUNTERPARTS: dict[tuple[str, int], Callable[..., Any]] = {
+    ("where", 3): select,
+    ("clip", 3): _clipped,
+    **{(name, count): _rounded for name in ("round", "around") for count in (1, 2)},
+}

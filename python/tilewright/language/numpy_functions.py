@@ -11,10 +11,7 @@ from typing import Any
 
 from ..base.errors import DeclarationTypeError
 
-__all__ = ["COUNTERPARTS", "apply_numpy"]
-
-#: By NumPy's name, what gives the same of expressions; None where it is called in another way (`.elementary`).
-COUNTERPARTS: dict[str, Callable[..., Any]] = {}
+__all__ = ["apply_numpy"]
 
 _REDUCTIONS = {
     **{name: name for name in ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")},
@@ -38,18 +35,23 @@ _OTHERS = {
 
 
 def apply_numpy(
-    function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]
+    function: Callable[..., Any],
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+    counterparts: Mapping[tuple[str, int], Callable[..., Any]],
 ) -> Any:
     """What a function of NumPy gives for these arguments, of which some are expressions.
+
+    Args:
+        function, given, named: the call.
+        counterparts: what gives the same of expressions, by NumPy's name and the number of arguments.
 
     Raises:
         DeclarationTypeError: it is one of whole arrays; the error says what there is instead.
     """
     name = function.__name__
-    if name in COUNTERPARTS and not named:
-        found = COUNTERPARTS[name](*given)
-        if found is not None:
-            return found
+    if (name, len(given)) in counterparts and not named:
+        return counterparts[name, len(given)](*given)
     if name in _REDUCTIONS:
         advice = f"a reduction over i is tw.{_REDUCTIONS[name]}(x[i], over={{i: N}})"
     elif name in _OTHERS:

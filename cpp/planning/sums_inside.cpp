@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace tilewright {
@@ -21,6 +22,9 @@ public:
 
   /// Whether all of an expression goes into lanes.
   bool fits(const ExprPtr &node, const std::vector<std::string> &iterators) {
+    if (!seen_.insert(node.get()).second) {
+      return true; // it was looked at, and nothing goes on behind what does not fit
+    }
     switch (node->kind) {
     case ExprKind::Access:
       return lies_beside(*node, iterators);
@@ -102,6 +106,7 @@ private:
   std::string name_;
   std::string along_;
   bool has_sums_ = false;
+  std::unordered_set<const Expr *> seen_; ///< expressions share their parts
 };
 
 } // namespace

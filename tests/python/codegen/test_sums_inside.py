@@ -150,3 +150,18 @@ def test_streams_do_not_depend_on_the_cuts(dtype: type) -> None:
                 parts.append(stream.push(values[at : at + cut]))
                 at += cut
             np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def test_parts_that_an_expression_shares_are_looked_at_once() -> None:
+    given = tw.input("x", [N], np.float64)
+    value = given[j]
+    for _ in range(60):
+        value = value * value  # 2 ** 60 ways
+    y = tw.computation(
+        "y",
+        {i: N, j: N},
+        lambda y: value + tw.sum(y[k, j], over={k: (0, i)}),
+        dtype=np.float64,
+    )
+    found = tw.function("shared", outputs=[y])(np.ones(5))
+    np.testing.assert_array_equal(found, (2.0 ** np.arange(5))[:, None] * np.ones(5))

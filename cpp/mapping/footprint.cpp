@@ -301,6 +301,21 @@ struct CaseInterval {
   ExprPtr extent; ///< over parameters
 };
 
+/// Are all terms integers, wherever this is asked? `(i - 3)/2` is one for odd i only, and an
+/// expression that divides rounds elsewhere.
+bool has_integer_terms(const isl::pw_aff &value) {
+  bool found = true;
+  const isl::stat walked = value.foreach_piece([&](const isl::set &, const isl::aff &piece) {
+    const isl::val divisor = isl::manage(isl_aff_get_denominator_val(piece.get()));
+    found = found && divisor.is_one().is_true();
+    return isl::stat::ok();
+  });
+  if (walked.is_error()) {
+    throw_isl_error("a footprint");
+  }
+  return found;
+}
+
 /// The interval of each value of the loop on its own: as one set of all of them isl would look at
 /// every pair of cases. If the beginnings are as far from each other as the first two, one formula
 /// says them all. It holds in a case only if the first two are known for all that the case reads:
@@ -322,7 +337,7 @@ CaseInterval interval_by_cases(const isl::map &values, const FewValues &cases,
     }
   }
   const isl::pw_aff step = checked(lowers[1].sub(lowers[0]).coalesce(), "a footprint");
-  bool in_steps = true;
+  bool in_steps = has_integer_terms(lowers[0]) && has_integer_terms(step);
   for (size_t c = 1; c < lowers.size() && in_steps; ++c) {
     const isl::pw_aff there =
         lowers[0].add(step.scale(isl::val(isl_context(), static_cast<long>(c))));

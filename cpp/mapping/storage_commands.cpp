@@ -59,6 +59,14 @@ bool is_plain(const std::string &text, const char *characters) {
   return text.find_first_of(characters) == std::string::npos;
 }
 
+/// `buffer[index, ...]`, to which no condition is added. A choice within the brackets has signs of
+/// its own: `x[(i < 3 ? (0) : (i))]`.
+bool is_place(const std::string &text) {
+  const bool chooses = text.find('?') != std::string::npos && text.find(']') == text.size() - 1 &&
+                       text.find("->") == std::string::npos;
+  return is_plain(text, chooses ? "{};" : "{}:;>");
+}
+
 ExprPtr size_expression(const Command &command, const std::string &parameters,
                         const std::string &text) {
   std::string problem;
@@ -406,7 +414,7 @@ void store_in_command(MappingState &state, const Command &command) {
   const std::string element = element_text(**state.function->find(command.computation));
   std::string problem;
   const isl::map given =
-      is_plain(target, "{}:;>")
+      is_place(target)
           ? parse_map("[" + parameter_list(state) + "] -> { " + element + " -> " + target + " }",
                       problem)
           : isl::map();

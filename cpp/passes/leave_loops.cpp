@@ -359,6 +359,99 @@ private:
   std::set<std::int64_t> scoped_;  ///< buffers that are
 };
 
+/// The tests around all places that set the flag of a loop which only that flag ends, as far as
+/// they come out the same in all iterations: where they fail, nothing ever ends the loop, and
+/// nothing in it does more than its first iteration. Null if there are none.
+class TestsAroundEnd {
+public:
+  explicit TestsAroundEnd(const For &loop) : flag_(flag_that_ends(loop)) {
+    inside_.insert(loop.id);
+    visit_statements(loop.body(), [&](const LoopStatement &inner) {
+      if (const std::int64_t *variable = defined_variable(inner)) {
+        inside_.insert(*variable);
+      }
+      if (const auto *declared = as<DeclareLocal>(inner)) {
+        inside_.insert(declared->id);
+      } else if (const auto *assigned = as<AssignLocal>(inner)) {
+        inside_.insert(assigned->id);
+      } else if (const auto *change = as<ElementChange>(inner)) {
+        changed_.insert(change->buffer);
+      }
+    });
+    if (!flag_.empty()) {
+      walk(loop.body(), {}, true);
+    }
+  }
+
+  ValuePtr tests() const {
+    ValuePtr all;
+    for (const ValuePtr &test : common_.value_or(std::vector<ValuePtr>{})) {
+      all = all ? both(all, test) : test;
+    }
+    return all;
+  }
+
+private:
+  /// `tests`: those around the statement, up to the first that may differ between iterations.
+  void walk(const StmtPtr &statement, std::vector<ValuePtr> tests, bool all_same) {
+    if (const auto *set = as<Store>(statement)) {
+      const bool ends = set->name == flag_ || set->name.starts_with(flag_ + "_of_");
+      if (ends && as_boolean(set->value).value_or(false)) {
+        note(tests);
+      }
+    }
+    const auto *test = as<If>(statement);
+    if (test == nullptr) {
+      for (const StmtPtr &child : statement->children) {
+        walk(child, tests, all_same);
+      }
+      return;
+    }
+    if (test->has_otherwise()) {
+      walk(test->otherwise(), tests, false);
+    }
+    for (const ValuePtr &part : conjuncts_of(test->condition)) {
+      all_same = all_same && is_invariant(part);
+      if (all_same) {
+        tests.push_back(part);
+      }
+    }
+    walk(test->then(), tests, all_same);
+  }
+
+  void note(const std::vector<ValuePtr> &tests) {
+    if (!common_) {
+      common_ = tests;
+      return;
+    }
+    size_t same = 0;
+    while (same < std::min(common_->size(), tests.size()) &&
+           same_value((*common_)[same], tests[same])) {
+      ++same;
+    }
+    common_->resize(same);
+  }
+
+  bool is_invariant(const ValuePtr &root) const {
+    bool same = true;
+    visit_value(root, [&](const Value &value) {
+      const auto *variable = as<Variable>(value);
+      const auto *own = as<Local>(value);
+      const auto *read = as<Load>(value);
+      same = same && !is<Extern>(value) &&
+             (variable == nullptr || !inside_.contains(variable->id)) &&
+             (own == nullptr || !inside_.contains(own->id)) &&
+             (read == nullptr || !changed_.contains(read->buffer));
+    });
+    return same;
+  }
+
+  std::string flag_;
+  std::set<std::int64_t> inside_;
+  std::set<std::int64_t> changed_;
+  std::optional<std::vector<ValuePtr>> common_;
+};
+
 /// Is it a loop around blocks and threads of a GPU, inside of a kernel? All of them go through it.
 bool is_around_threads(const For &loop) {
   bool has_launch = false;
@@ -382,7 +475,7 @@ public:
     if (loop == nullptr || !loop->prefetches.empty() || is_around_threads(*loop)) {
       return map_children(statement, *this);
     }
-    const LeftLoop::Flags flags = LeftLoop(*loop, kernel_, reads_, kept_).flags();
+    LeftLoop::Flags flags = LeftLoop(*loop, kernel_, reads_, kept_).flags();
     if (flags.asked_before.empty() && flags.asked_behind.empty()) {
       return map_children(statement, *this);
     }
@@ -395,6 +488,11 @@ public:
       goes_on = both(goes_on, unary_value(Op::Not, flag));
     }
     std::vector<StmtPtr> before{declare_local(id, "next", loop->lower)};
+    if (const ValuePtr tests = TestsAroundEnd(*loop).tests()) {
+      const std::int64_t ends = numbers_.next();
+      before.push_back(declare_local(ends, "ends", tests));
+      flags.asked_behind.push_back(unary_value(Op::Not, local(ends, "ends", {Bool, 1})));
+    }
     std::vector<StmtPtr> turn{let(loop->id, loop->name, next), body,
                               assign_local(id, "next", add(iteration, integer(1)))};
     if (!flags.asked_behind.empty()) {

@@ -28,6 +28,8 @@ namespace tilewright {
 ///       i = next
 ///       if not left[()]: ...
 ///       next = i + 1; done = left[()]
+/// Where tests that are the same in all iterations stand around all that sets the flag of a loop
+/// that nothing else ends (`if x > 0: while ...`), one iteration is enough if they fail.
 void leave_loops(Kernel &kernel);
 
 /// Whether a loop still runs as often as one of these parameters says: it was not found to have

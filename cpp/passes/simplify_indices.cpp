@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <set>
 
 namespace tilewright {
 
@@ -457,10 +458,53 @@ private:
   std::unordered_map<std::int64_t, ValuePtr> replaced_;
 };
 
+/// Leaves out locals that are declared and never named again: what read them was decided not to
+/// happen, and the elements that they read need not be there.
+class WithoutUnread {
+public:
+  StmtPtr operator()(const StmtPtr &body) {
+    StmtPtr result = body;
+    for (bool changed = true; changed;) {
+      named_.clear();
+      visit_statements(result, [&](const LoopStatement &statement) {
+        if (const auto *assigned = as<AssignLocal>(statement)) {
+          named_.insert(assigned->id);
+        }
+        visit_values(statement, [&](const Value &value) {
+          if (const auto *read = as<Local>(value)) {
+            named_.insert(read->id);
+          }
+        });
+      });
+      changed = false;
+      result = without(result, changed);
+    }
+    return result;
+  }
+
+private:
+  StmtPtr without(const StmtPtr &statement, bool &changed) {
+    const auto *declared = as<DeclareLocal>(statement);
+    if (declared != nullptr && !named_.contains(declared->id) && !calls(declared->value)) {
+      changed = true;
+      return block({});
+    }
+    return map_children(statement, [&](const StmtPtr &child) { return without(child, changed); });
+  }
+
+  static bool calls(const ValuePtr &root) {
+    bool found = false;
+    visit_value(root, [&](const Value &value) { found = found || is<Extern>(value); });
+    return found;
+  }
+
+  std::set<std::int64_t> named_;
+};
+
 } // namespace
 
 StmtPtr simplify_indices(const StmtPtr &body, const Ranges &known) {
-  return SimplifyStatements(known)(body);
+  return WithoutUnread()(SimplifyStatements(known)(body));
 }
 
 } // namespace tilewright

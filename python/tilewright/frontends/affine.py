@@ -53,6 +53,10 @@ class Affine:
         return Affine().plus(self, factor)
 
     def __str__(self) -> str:
+        cases = _cases_of(self)
+        if cases is not None and len(cases) > 1:
+            chain = "".join(f"{condition} ? ({value}) : " for condition, value in cases[:-1])
+            return f"({chain}({cases[-1][1]}))"
         parts = [
             term if coefficient == 1 else f"{coefficient}*{term}"
             for term, coefficient in self.terms.items()
@@ -91,6 +95,30 @@ def _choice_of(condition: str, first: Affine, second: Affine) -> Affine:
 def _choice_in(*values: Affine) -> _Choice | None:
     found = (term for value in values for term in value.terms if isinstance(term, _Choice))
     return next(found, None)
+
+
+def _cases_of(value: Affine) -> list[tuple[str, Affine]] | None:
+    """Values without choices, of which the first is meant whose condition holds; the last one has none.
+    Nothing if isl's text does not have them: conditions there are single comparisons, and no choice stands
+    within a term, in parentheses, or in front of another one's colon."""
+    choice = _choice_in(value)
+    if choice is None:
+        return [("", value)]
+    first, second = (_decided(value, choice, taken) for taken in (choice.first, choice.second))
+    condition = choice.condition
+    if _choice_in(first) is not None:
+        first, second, condition = second, first, _failing(condition)
+    rest = _cases_of(second)
+    return None if _choice_in(first) is not None or rest is None else [(condition, first), *rest]
+
+
+#: What a comparison is where it does not hold.
+_OPPOSITE = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "=": "!=", "!=": "="}
+
+
+def _failing(condition: str) -> str:
+    first, sign, second = re.split(r" (<=|>=|!=|<|>|=) ", condition)
+    return f"{first} {_OPPOSITE[sign]} {second}"
 
 
 def _decided(value: Affine, choice: _Choice, taken: Affine) -> Affine:
@@ -167,6 +195,11 @@ def affine_of(expression: tree.Expression, scope: Scope) -> Affine | None:
         expression: any expression of the program.
         scope: what its names mean.
     """
+    found = _affine_of(expression, scope)
+    return None if found is None or _cases_of(found) is None else found
+
+
+def _affine_of(expression: tree.Expression, scope: Scope) -> Affine | None:
     match expression:
         case tree.Literal():
             value = expression.value

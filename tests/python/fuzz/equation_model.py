@@ -184,7 +184,7 @@ class EquationCommands(OrderCommands):
         """Where each partial result is one term, the terms must stand without gaps."""
         names = [r[0] for r in root[2]]
         ranges = [r[1:] for r in root[2]]
-        for sizes in [(4, 4, 4), (5, 3, 2), (6, 6, 6), *itertools.product(range(3), repeat=3)]:
+        for sizes in [(4, 4, 4), (5, 3, 2), (9, 10, 11), *itertools.product(range(3), repeat=3)]:
             base = dict(zip(AXES, sizes, strict=True))
             for env in points(
                 computation["iterators"], computation["ranges"], computation["where"], base

@@ -194,19 +194,21 @@ class CFunction(_core.KnownCalls):
                 that share memory with one that is changed.
             TranslationError: for what the dataflow refuses.
         """
-        from .arguments import remember
+        from .arguments import bind, remember
 
-        bound = self.bind(*given, **named)
-        result = self._translated.result
+        translated, bound = self._translated, self.bind(*given, **named)
+        function, exact = self.function, ()
+        running = self._running
+        if running is not None:
+            function, exact, other = running.of_call(self.program, bound)
+            if other is not None:
+                translated, bound = other, bind(other, given, named)
+        result = translated.result
         own = dict(bound)
         if result:
-            own[result] = np.zeros((), self.program.arrays[result].dtype)
-        running = self._running
-        function, exact = (
-            (self.function, ()) if running is None else running.of_call(self.program, bound)
-        )
-        function(**{name: own[name] for name in self.program.arguments})
-        remember(self, self._translated, function, given, named, bound, exact)
+            own[result] = np.zeros((), translated.program.arrays[result].dtype)
+        function(**{name: own[name] for name in translated.program.arguments})
+        remember(self, translated, function, given, named, bound, exact)
         if self._is_as_kept:
             self._keeper.keep_latest(list)
         return own[result][()] if result else None

@@ -220,6 +220,17 @@ def passed_names(node: Any) -> set[str]:
     return found - {""}
 
 
+_ARITHMETIC = frozenset("char short int long signed unsigned float double _Bool bool".split())
+
+
+def _is_number(declared: Any) -> bool:
+    """Whether it is a variable that is no pointer, no array and no structure in its text."""
+    of = declared.type
+    if not (isinstance(of, c_ast.TypeDecl) and isinstance(of.type, c_ast.IdentifierType)):
+        return False
+    return all(word in _ARITHMETIC or word.endswith("_t") for word in of.type.names)
+
+
 def asked_names(body: Any) -> set[str]:
     """The names in bounds, sizes, subscripts, conditions, and arguments of calls, and those that
     variables of such names are made of."""
@@ -237,7 +248,7 @@ def asked_names(body: Any) -> set[str]:
                 found |= names_in(each.cond)
             case c_ast.FuncCall():
                 found |= names_in(each.args)
-            case c_ast.Decl() if each.init is not None:
+            case c_ast.Decl() if each.init is not None and not _is_number(each):
                 found |= names_in(each.init)
             case c_ast.UnaryOp() if each.op == "*":
                 found |= names_in(each.expr)
@@ -245,6 +256,11 @@ def asked_names(body: Any) -> set[str]:
         (each.lvalue.name, names_in(each.rvalue))
         for each in nodes(body)
         if isinstance(each, c_ast.Assignment) and isinstance(each.lvalue, c_ast.ID)
+    ]
+    assigned += [
+        (each.name, names_in(each.init))
+        for each in nodes(body)
+        if isinstance(each, c_ast.Decl) and each.init is not None and _is_number(each)
     ]
     before = -1
     while before < len(found):

@@ -38,6 +38,8 @@ class Running:
         self._translate = translate
         self._strides: tuple[str, ...] | None = None
         self._made: dict[tuple[int, ...], TranslatedFunction] = {}
+        # What those with numbers are made from: whether an array has rows may differ from the general one.
+        self._programs: dict[tuple[int, ...], Translated] = {}
         self._lock = threading.Lock()
 
     @property
@@ -54,8 +56,9 @@ class Running:
 
     def of_call(
         self, program: tree.Program, bound: Mapping[str, Any]
-    ) -> tuple[TranslatedFunction, tuple[str, ...]]:
-        """For a call, and the parameters that have to have the same values for that.
+    ) -> tuple[TranslatedFunction, tuple[str, ...], Translated | None]:
+        """For a call; the parameters that have to have the same values for that; and the program by which
+        arguments are bound, if it is not the function's.
 
         Args:
             program: the function's.
@@ -66,8 +69,8 @@ class Running:
         values = tuple(int(bound[name]) for name in self._strides)
         own = sum(map(bool, self._made))  # () is for all
         if not values or (values not in self._made and own >= MOST_STRIDES):
-            return self.general, ()
-        return self._for(values), self._strides
+            return self.general, (), None
+        return self._for(values), self._strides, self._programs.get(values)
 
     def _for(self, values: tuple[int, ...]) -> TranslatedFunction:
         with self._lock:
@@ -79,9 +82,11 @@ class Running:
         if values:
             numbers = dict(zip(self._strides or (), values, strict=True))
             try:
-                program = self._translate(numbers).program
-                made = to_function(program, leaving_has_no_meaning=True)
-                return made.with_better_nests(self._function)
+                translated = self._translate(numbers)
+                made = to_function(translated.program, leaving_has_no_meaning=True)
+                better = made.with_better_nests(self._function)
+                self._programs[values] = translated
+                return better
             except TilewrightError:
                 pass  # of a step of 0, say
         return self._function.with_better_nests(self._function)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import itertools
 import types
 from typing import Any
 
@@ -321,16 +322,25 @@ class Calls(Comprehensions, Varying):
                 return RangeValue(last, first, -over.step, over.parallel)
             if len(values) == 1 and isinstance(values[0], ArrayValue):
                 return self.reversed_array(values[0], Scalar(literal(0), INT), node)
-            self.refuse(node, "reversed takes a range with the step 1 or -1, or an array")
+            if len(values) == 1 and isinstance(values[0], TupleValue):
+                return TupleValue(values[0].parts[::-1])
+            self.refuse(node, "reversed takes a range with the step 1 or -1, an array, or a tuple")
         if target is builtins.zip:
             keywords.pop("strict", None)
             if not values or keywords:
                 self.refuse(node, "zip takes arrays and ranges")
+            tuples = [each.parts for each in values if isinstance(each, TupleValue)]
+            if len(tuples) == len(values):
+                return TupleValue(tuple(map(TupleValue, zip(*tuples, strict=False))))
             return Zipped(tuple(values))
         start = values[1] if len(values) > 1 else keywords.get("start", Scalar(literal(0), INT))
         if not values:
             self.refuse(node, "enumerate takes an array or a range")
         first = self.as_index(start, node, "the start of enumerate")
+        if isinstance(values[0], TupleValue):
+            numbers = (Scalar(add(first, literal(k)), INT) for k in itertools.count())
+            pairs = zip(numbers, values[0].parts, strict=False)
+            return TupleValue(tuple(map(TupleValue, pairs)))
         return Zipped((RangeValue(first, first, 1, False), values[0]), endless=1)
 
     def length_of(self, value: Value, node: ast.AST) -> Expression:
@@ -350,7 +360,7 @@ class Calls(Comprehensions, Varying):
         self.refuse(
             node,
             f"a loop over {self.described(value)} is not translated",
-            "loop over range, tw.prange or an array",
+            "loop over range, tw.prange or an array, or zip tuples with tuples",
         )
 
     def value_at(self, value: Value, index: Expression, node: ast.AST) -> Value:

@@ -164,6 +164,11 @@ class LoopFunction(_core.KnownCalls):
                     self._outside.setdefault(needs.outside, own)
 
     def _kernel(self, signature: Signature, values: dict[str, Any]) -> Kernel:
+        kernel = self._known_or_made(signature, values)
+        kernel.require_apart(self.__name__, signature)
+        return kernel
+
+    def _known_or_made(self, signature: Signature, values: dict[str, Any]) -> Kernel:
         for kernel in self._made.get(signature, ()):
             if kernel.holds(values):
                 return kernel

@@ -129,7 +129,11 @@ class Expressions(Operators, Records, Subscripts):
         kind = kind_of(value)
         if kind is not None:
             if kind == INT and not -(2**63) <= int(value) < 2**63:  # type: ignore[call-overload]
-                self.refuse(node, f"the integer {value} does not fit 64 bits")
+                self.refuse(
+                    node,
+                    f"the integer {value} does not fit 64 bits",
+                    "write np.uint64(...) around one of 2**63 and more",
+                )
             plain = value.item() if isinstance(value, np.generic) else value
             return Scalar(Literal(plain, kind.dtype), kind)  # type: ignore[arg-type]
         if isinstance(value, tuple):

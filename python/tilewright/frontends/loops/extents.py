@@ -72,7 +72,9 @@ class Extents(Context):
         if is_pure(extent) and loops - self.in_turns:
             self.in_turns |= loops
             raise NextRound
-        self.refuse(node, f"{what} must depend on arguments only", way_out)
+        self.refuse(
+            node, f"{what} must depend on integer arguments and sizes of arrays only", way_out
+        )
 
     def turns_of(self, over: RangeValue, node: ast.For) -> TupleValue | None:
         """The values of the iterator, if the loop is to be translated turn by turn."""

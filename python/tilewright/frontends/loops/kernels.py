@@ -13,12 +13,12 @@ from ...base.errors import ArgumentError, SubscriptError, TranslationError
 from .. import constants, known_calls
 from ..dataflow import to_function
 from ..translated import TranslatedFunction
-from ..tree import Expression, Program, Variable
+from ..tree import Array, Assign, Expression, Literal, Program, Read, Variable, walk
 from .checks import Checks, FactError, OutsideError
 from .context import NeedsNumbers
 from .facts import value_of
 from .functions import Loops, Outside
-from .signatures import Signature, alike
+from .signatures import ArraySlot, Signature, alike
 from .translation import Form, Given, Result, Translated, Translation
 
 __all__ = ["Kernel", "made_kernel", "translated"]
@@ -33,6 +33,8 @@ class Kernel:
     def __init__(
         self, translated: Translated, values: dict[str, Any], options: dict[str, Any]
     ) -> None:
+        if translated.results and _writes_nothing(translated.program):
+            translated = replace(translated, program=_with_something(translated.program))
         self.translated = translated
         self.checks = Checks(translated.program)
         self.checks(values)
@@ -59,6 +61,19 @@ class Kernel:
         if self.region is not None and not value_of(self.region, values):
             return False
         return self.has_its_constants()
+
+    def require_apart(self, name: str, signature: Signature) -> None:
+        """Refuses arrays that share elements if the kernel writes one of them."""
+        slots = [*signature.leaves(), *signature.outer]
+        shown = {each.name: each.argument for each in slots if isinstance(each, ArraySlot)}
+        for pair in signature.overlaps:
+            written = [each for each in pair if each in self.function.results]
+            if written:
+                one, other, changed = (shown[each] for each in (*pair, written[0]))
+                raise ArgumentError(
+                    f"{name}(): the arguments {one} and {other} share memory in part, and {changed} is "
+                    "written; pass a copy of one"
+                )
 
     def has_its_numbers(self, values: dict[str, Any]) -> bool:
         """Whether the sizes that are numbers in it are those of the call."""
@@ -153,6 +168,32 @@ def _equal(a: Any, b: Any) -> bool:
         return bool(a == b) and (not isinstance(a, float) or np.signbit(a) == np.signbit(b))
     except Exception:  # an object of the person's own: whatever its comparison raises
         return False
+
+
+def _writes_nothing(program: Program) -> bool:
+    """Whether no array of the caller's that is written has elements, such as `np.zeros(n)` where n is 0."""
+    written = {each.target.array for each in walk(program.body) if isinstance(each, Assign)}
+    arrays = [program.arrays[name] for name in written]
+    return all(
+        each.local or any(isinstance(n, Literal) and n.value == 0 for n in each.shape)
+        for each in arrays
+    )
+
+
+def _with_something(program: Program) -> Program:
+    """The program with one more argument, which it writes: it makes results without elements, and a function
+    writes something."""
+    name, where = "nothing", program.location
+    while name in program.arrays or name in program.parameters:
+        name += "_"
+    dtype = np.dtype(np.bool_)
+    written = Assign(Read(name, (), dtype, where), Literal(False, dtype), f"{name}_set", where)
+    return replace(
+        program,
+        arguments=(*program.arguments, name),
+        arrays={**program.arrays, name: Array(name, dtype, (), where)},
+        body=(*program.body, written),
+    )
 
 
 def _size(extent: Expression, values: dict[str, Any]) -> int:

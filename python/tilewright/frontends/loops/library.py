@@ -96,7 +96,7 @@ class Library(Calls):
             if isinstance(each, ast.ListComp) and isinstance(function, Static):
                 if not hasattr(function.value, "__tilewright_loops__"):  # which may keep it
                     self.consumed.add(id(each))
-            arguments.append(self.expression(each))
+            arguments.append(self._large(function, each) or self.expression(each))
         keywords: dict[str, Value] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -130,6 +130,14 @@ class Library(Calls):
                 way_out = f"decorate {name} with @tw.jit, too"
             self.refuse(node, f"the function {name} is not translated", way_out)
         return found
+
+    def _large(self, function: Value, argument: ast.expr) -> Value | None:
+        """The argument of `np.uint64(2**64 - 1)` as digits: it is no integer of 64 bits elsewhere."""
+        if isinstance(function, Static) and function.value is np.uint64:
+            if isinstance(argument, ast.Constant) and type(argument.value) is int:
+                if 2**63 <= argument.value < 2**64:
+                    return self.constant(np.uint64(argument.value), argument)
+        return None
 
     def call_of(
         self, target: Any, values: list[Value], keywords: dict[str, Value], node: ast.Call
@@ -194,6 +202,8 @@ class Library(Calls):
             return self.binary(ast.Pow(), values[0], values[1], node)
         if target is builtins.round and len(values) == 1:
             return self._to_integer("rint", values[0], node)
+        if target is builtins.round:
+            self.refuse(node, "round to a number of digits is not translated", "use np.round")
         try:
             if target in _TO_INTEGERS:
                 return self._to_integer(

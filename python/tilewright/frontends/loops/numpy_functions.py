@@ -109,8 +109,11 @@ def argmin(a: Any, axis: Any = None) -> Any:
 
 
 def _extrema(a: Any, axis: Any, largest: bool) -> Any:
-    assert a.ndim == 1 or (a.ndim == 2 and axis is not None)
-    if a.ndim == 2:
+    """np.argmax and np.argmin of a vector, or of a matrix, along an axis too."""
+    assert a.ndim == 1 or a.ndim == 2
+    if a.ndim == 2 and axis is None:
+        found = _first(a.ravel(), largest)
+    elif a.ndim == 2:
         if axis % 2 == 1:
             found = np.empty(a.shape[0], np.int64)
             for i in range(a.shape[0]):

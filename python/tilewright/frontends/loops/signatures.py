@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...base.errors import ArgumentError, ArgumentOverflowError, ArgumentTypeError
+from ...base.errors import ArgumentOverflowError, ArgumentTypeError
 from .. import known_calls
 from .groups import MOST_PARTS, Group, flattened, group_of
 from .kinds import Kind, kind_of
@@ -31,6 +31,9 @@ __all__ = [
     "is_turned",
     "signature_of",
 ]
+
+#: What is spent on whether two arrays share an element (`np.shares_memory`).
+_MOST_WORK = 100_000
 
 RESERVED = ("out", "threads")
 """What calls of a `tw.Function` have as keywords of their own: arrays are not called so."""
@@ -115,11 +118,14 @@ class Signature:
 
     Attributes:
         outer: the slots of arrays that are no arguments: the function finds them by their names.
+        overlaps: pairs of different arrays of the call that share elements, by name. They are nothing that calls
+            have in common: a kernel takes them if it writes neither.
     """
 
     slots: tuple[Slot, ...]
     extents: tuple[str, ...]
     outer: tuple[ArraySlot, ...] = ()
+    overlaps: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return f"({', '.join(f'{slot.argument}: {slot}' for slot in self.slots)})"
@@ -165,7 +171,6 @@ def signature_of(
     Raises:
         ArgumentTypeError: an argument is no array or number, or of a type without a translation.
         ArgumentOverflowError: an integer does not fit 64 bits.
-        ArgumentError: arrays share memory in part.
     """
     values: dict[str, Any] = {}
     extents: dict[int, str] = {}
@@ -195,9 +200,24 @@ def signature_of(
         _grouped(argument, value, found[argument]) for argument, value in arguments.items()
     )
     outside = tuple(next(found[argument]) for argument in outer or ())
+    overlaps = tuple(
+        pair
+        for pair in itertools.combinations(dict.fromkeys(arrays.values()), 2)
+        if _share_elements(*(values[each] for each in pair))
+    )
     for extent, shown in extents.items():
         values[shown] = extent
-    return Signature(slots, tuple(extents.values()), outside), values  # type: ignore[arg-type]
+    return Signature(slots, tuple(extents.values()), outside, overlaps), values  # type: ignore[arg-type]
+
+
+def _share_elements(one: np.ndarray, other: np.ndarray) -> bool:
+    """Asked exactly within a bound on the work, as the core does; beyond it, they count as if they did."""
+    if not np.may_share_memory(one, other):
+        return False
+    try:
+        return np.shares_memory(one, other, max_work=_MOST_WORK)
+    except np.exceptions.TooHardError:
+        return True
 
 
 def _grouped(argument: str, value: Any, leaves: Iterator[Slot]) -> Slot:
@@ -244,6 +264,9 @@ def _leaf_slot(
             )
         )
     if kind.is_integer:
+        if kind.dtype == np.uint64 and not kind.weak and int(value) >= 2**63:
+            values[own] = np.asarray(value, kind.dtype)
+            return NumberSlot(argument, own, kind)  # no size is as large
         if not -(2**63) <= int(value) < 2**63:
             raise ArgumentOverflowError(
                 f"{name}(): the argument {argument} = {value} does not fit 64 bits"
@@ -271,13 +294,6 @@ def _array_slot(
         )
     memory = value.__array_interface__["data"][0], value.strides, value.shape, value.dtype
     first = arrays.setdefault(memory, own) if value.size else own
-    if first == own:
-        for other in arrays.values():
-            if other != own and np.may_share_memory(values[other], value):
-                raise ArgumentError(
-                    f"{name}(): the arguments {other} and {argument} share memory in part; pass a "
-                    "copy of one"
-                )
     values[first] = value
     shape: list[str | int] = []
     for axis, extent in enumerate(value.shape):

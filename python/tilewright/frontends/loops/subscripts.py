@@ -386,6 +386,9 @@ class Subscripts(DataSlices):
 
     def _count(self, distance: Expression, step: int, node: ast.AST) -> Expression:
         """How many steps fit."""
+        known = constant_of(distance)
+        if known is not None and known < 0:  # a[5:2] has none
+            return literal(0)
         self.claim_not_negative(distance, node, "the length of the slice")
         if step == 1:
             return distance

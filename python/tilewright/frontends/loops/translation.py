@@ -433,7 +433,10 @@ class Translation(Library):
                     return found
         for extent in value.shape:
             if not self.of_parameters(extent):
-                self.refuse(node, "the extents of a result must depend on arguments only")
+                self.refuse(
+                    node,
+                    "the extents of a result must depend on integer arguments and sizes of arrays only",
+                )
         kind, shape = self.remembered(("result", number), value.kind, value.shape)
         if shape is None or kind != value.kind:
             self.decide_tests()

@@ -301,3 +301,13 @@ def test_what_counts_needs_no_memory(title: str, shown: str) -> None:
     loops = str(load(case.text + "\n", scop="function").f.function.loops)
     assert shown in loops
     assert not re.search(r"\b(k|l|p_at|q_at|y_at|c_at)\[\(\)\]", loops)
+
+
+def test_large_numbers_that_become_locals() -> None:
+    text = """
+    unsigned high(unsigned long a) { unsigned s = a >> 32; return s; }
+    unsigned long square(unsigned long a) { unsigned long h = a >> 32; return h * h; }
+    """
+    module = load(text, scop="function")
+    assert module.high(2**63 + (7 << 32)) == 2**31 + 7
+    assert module.square(2**64 - 1) == (2**32 - 1) ** 2

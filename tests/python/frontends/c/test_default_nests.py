@@ -82,12 +82,12 @@ def test_each_stride_has_its_own_values_and_all_have_the_right_ones(blas):
 def test_loops_over_strides_are_ranges():
     blas = tw.c.load(BLAS, scop="function")
     running = blas.daxpy._running
-    made, exact = running.of_call(blas.daxpy.program, {"incx": 1, "incy": 1})
+    made, exact, _ = running.of_call(blas.daxpy.program, {"incx": 1, "incy": 1})
     assert exact == ("incx", "incy")
     assert "vector" in str(made.function.loops)
-    made, exact = blas.every._running.of_call(blas.every.program, {"step": 4})
+    made, exact, _ = blas.every._running.of_call(blas.every.program, {"step": 4})
     assert "while" not in str(made.function.loops)
-    general, exact = running.of_call(blas.daxpy.program, {"incx": 0, "incy": 1})
+    general, exact, _ = running.of_call(blas.daxpy.program, {"incx": 0, "incy": 1})
     assert exact and general is not made
 
 
@@ -302,3 +302,32 @@ def test_relaxations_have_masks_and_no_branch():
     branch = "if reduce(|"
     assert branch not in str(module.shorter._running.general.function.passes())
     assert branch in str(module.roots._running.general.function.passes())
+
+
+#: One of the arrays has rows of w elements as long as w is any number, and the other one has none.
+ROWS_OF_ONE = [
+    "o[j * w + i + 1] = y[j * w + i]",
+    "o[2 * (j * w + i)] = y[j * w + i]",
+    "o[j * w + i] = y[2 * (j * w + i)]",
+    "o[j * w + i] = y[j * w + i] + (i > 0 ? o[j * w + i - 1] : 0)",
+    "y[j * w + i] = o[2 * (j * w + i)]",
+]
+
+
+@pytest.mark.parametrize("statement", ROWS_OF_ONE)
+def test_arrays_with_rows_stand_beside_arrays_without(statement: str) -> None:
+    text = """void f(int w, int h, double *y, double *o) {
+      for (int j = 0; j < h; j++) for (int i = 0; i < w; i++) STATEMENT;
+    }"""
+    ours = tw.c.load(text.replace("STATEMENT", statement), scop="function").f
+    plain = statement.replace("(i > 0 ? o[j * w + i - 1] : 0)", "(o[j * w + i - 1] if i else 0)")
+    for w, h in ((12, 8), (8, 12), (12, 8)):
+        for rank in (1, 2):
+            y, o = np.arange(192.0), np.arange(192.0) / 3
+            expected = {"y": y.copy(), "o": o.copy()}
+            for j in range(h):
+                for i in range(w):
+                    exec(plain, {"w": w, "i": i, "j": j}, expected)
+            ours(w, h, y.reshape(-1, w) if rank == 2 and "[2 * (j * w + i)]" not in plain else y, o)
+            np.testing.assert_array_equal(y, expected["y"])
+            np.testing.assert_array_equal(o, expected["o"])

@@ -300,3 +300,34 @@ def test_an_axis_of_one_element_has_no_other_subscripts(extent: int) -> None:
     np.testing.assert_array_equal(read(given, inside), read.py_func(given, inside))
     with pytest.raises(IndexError, match=f"out of bounds for axis 0 of a with size {extent}"):
         read(given, np.array([0, 5]))
+
+
+def _to_previous(a):
+    for i in range(len(a)):
+        a[i - 1] += a[i]
+
+
+def _from_two_before(a):
+    for i in range(len(a)):
+        a[i - 1] = a[i - 2] + a[i]
+
+
+def _less_the_length(a):
+    n = len(a)
+    for i in range(n):
+        a[i - n] += a[i - 1]
+
+
+def _around_zero(a):
+    for i in range(-2, 2):
+        a[i] += 1
+
+
+@pytest.mark.parametrize(
+    "function", [_to_previous, _from_two_before, _less_the_length, _around_zero]
+)
+def test_elements_from_the_end_are_read_and_written(function: Any) -> None:
+    ours, theirs = np.arange(7), np.arange(7)
+    tw.jit(function)(ours)
+    function(theirs)
+    np.testing.assert_array_equal(ours, theirs)

@@ -77,7 +77,7 @@ REFUSED = [
         "there are more than 512", 3, 9,
     ),
     ("for i in range(n):\n    x = np.zeros(i + 1)\nreturn x", "x may have no value here", 4, 12),
-    ("for i in range(int(A[0])):\n    x = np.zeros(2**i)", "its bounds must depend on arguments", 2, 5),
+    ("for i in range(int(A[0])):\n    x = np.zeros(2**i)", "its bounds must depend on integer arguments", 2, 5),
     ("A[:] = np.zeros((2, 3))", "do not broadcast", 2, 5),
     ("A[1:] = A[:-2]", "the extents differ by 1", 2, 5),
     ("# loop: a b\nfor i in range(n):\n    A[i] = 0", "gives no name", 3, 5),

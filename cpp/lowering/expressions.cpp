@@ -393,7 +393,9 @@ ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
     if (is_traced_) {
       check_number(next, sum);
     }
-    const StmtPtr added = assign_local(id, name, next, reduction_combiner(expr->op));
+    // What is added in order is rounded twice: an update may take its product as it is.
+    const Op update = expr->ordered ? Op::None : reduction_combiner(expr->op);
+    const StmtPtr added = assign_local(id, name, next, update);
     if (expr->op == Op::ReduceSum && !expr->ordered && !has_lanes(statement_)) {
       const auto sums = std::static_pointer_cast<AssignLocal>(copy_statement(*added));
       sums->any_order = true;

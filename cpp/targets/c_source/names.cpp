@@ -13,19 +13,19 @@ namespace {
 bool is_reserved(const std::string &name) {
   // Words of C, macros of its headers, and the functions that printed code calls by their names.
   static const std::set<std::string_view> words = {
-      "alignas",  "alignof",      "asm",    "auto",      "bool",     "break",    "case",
-      "char",     "complex",      "const",  "continue",  "default",  "do",       "double",
-      "else",     "enum",         "extern", "false",     "float",    "for",      "goto",
-      "if",       "imaginary",    "inline", "int",       "long",     "nullptr",  "register",
-      "restrict", "return",       "short",  "signed",    "sizeof",   "static",   "struct",
-      "switch",   "thread_local", "true",   "typedef",   "typeof",   "union",    "unsigned",
-      "void",     "volatile",     "while",  "constexpr", "linux",    "unix",     "i386",
-      "NULL",     "EOF",          "I",      "NAN",       "INFINITY", "HUGE_VAL", "errno",
-      "assert",   "isnan",        "isinf",  "signbit",   "status",   "malloc",   "free",
-      "fabs",     "fabsf",        "sqrt",   "sqrtf",     "floor",    "floorf",   "ceil",
-      "ceilf",    "trunc",        "truncf", "rint",      "rintf",    "copysign", "copysignf",
-      "fmod",     "fmodf",        "creal",  "crealf",    "cimag",    "cimagf",   "conj",
-      "conjf",    "memcpy",       "main"};
+      "alignas",  "alignof",      "asm",     "auto",      "bool",     "break",    "case",
+      "char",     "complex",      "const",   "continue",  "default",  "do",       "double",
+      "else",     "enum",         "extern",  "false",     "float",    "for",      "goto",
+      "if",       "imaginary",    "inline",  "int",       "long",     "nullptr",  "register",
+      "restrict", "return",       "short",   "signed",    "sizeof",   "static",   "struct",
+      "switch",   "thread_local", "true",    "typedef",   "typeof",   "union",    "unsigned",
+      "void",     "volatile",     "while",   "constexpr", "linux",    "unix",     "i386",
+      "NULL",     "EOF",          "I",       "NAN",       "INFINITY", "HUGE_VAL", "errno",
+      "assert",   "isnan",        "isinf",   "signbit",   "status",   "malloc",   "free",
+      "fabs",     "fabsf",        "sqrt",    "sqrtf",     "floor",    "floorf",   "ceil",
+      "ceilf",    "trunc",        "truncf",  "rint",      "rintf",    "copysign", "copysignf",
+      "fmod",     "fmodf",        "creal",   "crealf",    "cimag",    "cimagf",   "conj",
+      "conjf",    "memcpy",       "memmove", "memset",    "main"};
   const bool underscored =
       name.size() > 1 && name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
   const bool of_stdint = name.ends_with("_t") || name.starts_with("INT") ||

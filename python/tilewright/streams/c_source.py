@@ -89,6 +89,7 @@ class _Source:
         largest: int,
     ) -> None:
         self.step, self.sizes, self.symbol = step, sizes, symbol
+        self.counts = {f"{_c_name(name, symbol)}_count" for name in outputs}
         self.interface = SourceInterface(step.kernel, f"{symbol}_step")
         self.arguments = {each.parts[0][0]: each for each in self.interface.arguments}
         for name in (*inputs, *outputs):
@@ -118,7 +119,9 @@ class _Source:
         texts = Texts(
             own=symbol,
             inputs=[self._port(name, name) for name in inputs],
-            outputs=[self._port(name, f"{name}_out") for name in outputs],
+            outputs=[
+                self._port(name, f"{name}_out", "_out" if name in inputs else "") for name in outputs
+            ],
             lines=[self._line(name, longest) for name in step.lines],
             rings=[self._ring(name) for name in step.rings],
             finite=[*self._finite_arrays(inputs)],
@@ -148,10 +151,15 @@ class _Source:
 
     # ---- what there is ----
 
-    def _port(self, stream: str, argument: str) -> Port:
+    def _named(self, name: str) -> str:
+        """A parameter's name: none that counts the elements of an output has it."""
+        own = _c_name(name, self.symbol)
+        return f"{own}_" if own in self.counts else own
+
+    def _port(self, stream: str, argument: str, end: str = "") -> Port:
         rate = self.step.timing.rates[stream]
         return Port(
-            name=_c_name(stream, self.symbol),
+            name=f"{self._named(stream)}{end}",
             stream=stream,
             c_type=self.arguments[argument].c_type,
             dtype=str(self.step.types[stream]),
@@ -199,7 +207,7 @@ class _Source:
         self, name: str, argument: Argument, is_given: bool = True, is_kept: bool = True
     ) -> Finite:
         return Finite(
-            name=_c_name(name, self.symbol),
+            name=self._named(name),
             member=f"given_{_core.c_identifier(name)}",
             c_type=argument.c_type,
             dtype=argument.dtype,
@@ -221,7 +229,7 @@ class _Source:
         for argument in self.opened.arguments:
             name = argument.parts[0][0]
             if argument.is_input:
-                call.append(_c_name(name, self.symbol))
+                call.append(self._named(name))
                 continue
             table = members[f"given_{_core.c_identifier(tables[name])}"]
             call.append(f"&s->{table.member}" if table.is_number else f"s->{table.member}")

@@ -262,7 +262,7 @@ class Stream:
             raise ArgumentError(f"the stream of {name} is closed")
         if self._torn:
             raise ArgumentError(
-                f"a push of the stream of {name} was interrupted midway; "
+                f"a push of the stream of {name} stopped midway; "
                 f"reset() begins anew, and an earlier clone() goes on"
             )
 
@@ -323,7 +323,7 @@ class Stream:
         whole = output_shapes(step, self._outputs, self._ticks, self._ticks + due)
         results = self._into(out, whole)
         filled = [0] * len(results)
-        begun = False
+        begun, waited = False, waiting.ticks
         try:
             for whole_parts in waiting.parts(chunks, ticks, due, self._ticks):
                 for parts in self._split(whole_parts):
@@ -335,9 +335,10 @@ class Stream:
                         pieces.append(results[number][(slice(None),) * axis + (slice(begin, end),)])
                     self._run(plan, parts, tuple(pieces))
                     begun = True
-        except BaseException as error:
-            if begun and not isinstance(error, TilewrightError):
-                self._torn = True  # some of its elements are lost
+        except BaseException:
+            if begun:
+                self._torn = True  # what the first parts gave is lost
+            waiting.ticks = waited
             raise
         return results[0] if len(results) == 1 else results
 

@@ -201,6 +201,20 @@ def test_names_that_the_functions_have_for_themselves(tmp_path: pathlib.Path) ->
     assert odd == COUNT
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted"), [("x", "x"), ("y_count", "y"), ("x", "memmove"), ("memset", "y")]
+)
+def test_names_that_outputs_have_for_themselves(
+    given: str, wanted: str, tmp_path: pathlib.Path
+) -> None:
+    n, x = tw.iter("n"), tw.stream(given, tw.float64)
+    y = x if given == wanted else tw.computation(wanted, {n: tw.forever}, x[n] + x[n + 3])
+    k = tw.stream_function("f", outputs=[y])
+    c = CStream(k, tmp_path, {})
+    data = np.random.default_rng(1).random(20)
+    np.testing.assert_array_equal(c.push(data)[0], k.stream().push(data))
+
+
 @pytest.mark.parametrize("dtype", [tw.bool, tw.int8, tw.uint64, tw.float16, tw.complex128])
 def test_types(dtype: Any, tmp_path: pathlib.Path) -> None:
     """With a latency, and with values that depend on the time."""

@@ -337,7 +337,7 @@ def membrane() -> tuple[tw.Stream, list[np.ndarray]]:
 
 def is_refused(s: tw.Stream, chunks: list[np.ndarray]) -> None:
     for call in (lambda: s.push(*chunks), s.flush):
-        with pytest.raises(tw.ArgumentError, match="interrupted midway"):
+        with pytest.raises(tw.ArgumentError, match="stopped midway"):
             call()
 
 

@@ -228,8 +228,7 @@ class AdmissibleProgram:
     def _check_connected(self) -> None:
         names = [one.name for one in self.statements]
         groups = {name: {name} for name in names}
-        for part in parts_of(self.dependences):
-            ((_, _, ((first, _, _), (second, _, _))),) = part._shapes()
+        for first, second in self._connected():
             if groups[first] is not groups[second]:
                 joined = groups[first] | groups[second]
                 for name in joined:
@@ -242,6 +241,17 @@ class AdmissibleProgram:
                 "dependences connects them, so nothing says at which rate they run; make programs of "
                 "their own, or synchronise them"
             )
+
+    def _connected(self) -> Iterator[tuple[str, str]]:
+        """Statements of which one reads what the other writes, and those that write one array, the pieces of a
+        computation: how they move on in it says what their rates have in common."""
+        for part in parts_of(self.dependences):
+            ((_, _, ((first, _, _), (second, _, _))),) = part._shapes()
+            yield first, second
+        writers: dict[str, str] = {}
+        for part in parts_of(self.writes):
+            ((_, _, ((writer, _, _), (array, _, _))),) = part._shapes()
+            yield writers.setdefault(array, writer), writer
 
     def _check_rates(self) -> None:
         direction: tuple[str, Vector] | None = None

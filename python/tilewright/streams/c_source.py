@@ -120,7 +120,8 @@ class _Source:
             own=symbol,
             inputs=[self._port(name, name) for name in inputs],
             outputs=[
-                self._port(name, f"{name}_out", "_out" if name in inputs else "") for name in outputs
+                self._port(name, f"{name}_out", "_out" if name in inputs else "")
+                for name in outputs
             ],
             lines=[self._line(name, longest) for name in step.lines],
             rings=[self._ring(name) for name in step.rings],

@@ -85,18 +85,42 @@ class Delays:
         return {name: min(place, len(places)) for name, place in places.items()}
 
 
-def default_schedule(streams: Mapping[str, Streamed], timing: Timing) -> Map:
-    """``{ u[n, i] -> [time, place, i] }`` of all streams."""
+def default_schedule(
+    streams: Mapping[str, Streamed], timing: Timing, sizes: Mapping[str, int]
+) -> Map:
+    """``{ u[n, i] -> [time, place, i] }`` of all streams; ``-i`` where an element needs those behind it."""
     delays = Delays(timing)
     most = max(stream.handle.rank for stream in streams.values())
     parts = []
     for name, stream in streams.items():
         names = names_of(stream.handle.rank)
-        rest = [one for axis, one in enumerate(names) if axis != stream.axis]
+        down = _downwards(name, stream, _reads(stream, streams, sizes))
+        rest = [
+            f"-{one}" if axis in down else one
+            for axis, one in enumerate(names)
+            if axis != stream.axis
+        ]
         time = f"{delays.units[name]} * {names[stream.axis]} + {delays.delays[name]}"
         times = [time, str(delays.order[name]), *rest, *("0",) * (most - 1 - len(rest))]
         parts.append(f"{name}[{', '.join(names)}] -> [{', '.join(times)}]")
     return Map(f"{{ {'; '.join(parts)} }}")
+
+
+def _downwards(name: str, stream: Streamed, reads: Map | None) -> set[int]:
+    """The dimensions along which a stream's elements of one time need some behind them, and none before."""
+    if reads is None:
+        return set()
+    names = names_of(stream.handle.rank)
+    others = [f"{one}_" for one in names]
+    at = f"{names[stream.axis]} = {others[stream.axis]}"
+    own = Map(f"{{ {name}[{', '.join(names)}] -> {name}[{', '.join(others)}] : {at} }}")
+    distances = (reads & own).deltas()
+
+    def some(axis: int, sign: str) -> bool:
+        wanted = Set(f"{{ {name}[{', '.join(names)}] : {names[axis]} {sign} 0 }}")
+        return not (distances & wanted).is_empty
+
+    return {axis for axis in range(len(names)) if some(axis, ">") and not some(axis, "<")}
 
 
 def tiled_by(schedule: Map, tiles: Sequence[int], wavefront: bool = False) -> Map:
@@ -136,7 +160,7 @@ def modelled(
     Raises:
         DeclarationError: the program is not admissible with this schedule.
     """
-    given = default_schedule(streams, timing) if schedule is None else schedule
+    given = default_schedule(streams, timing, sizes) if schedule is None else schedule
     named = {shape[2][0][0] for shape in given._shapes()}
     missing = [name for name in streams if name not in named]
     if missing:

@@ -245,6 +245,8 @@ def _plain_value(computation: _core.Computation) -> _core.Expr | None:
     if len(computation.pieces) != 1:
         return None
     value = computation.pieces[0][1]
+    if _changes_one_element(value):
+        return None
     for node in value.nodes():
         if node.kind == "access":
             if any(linear_of(each) is None for each in node.operands):
@@ -254,4 +256,24 @@ def _plain_value(computation: _core.Computation) -> _core.Expr | None:
                 return None  # by zero is an error, where it is asked for
         elif node.kind not in ("constant", "iterator", "parameter", "cast"):
             return None
+    return value
+
+
+def _changes_one_element(value: _core.Expr) -> bool:
+    """Whether it is what `S[i[k]] = x` makes of the elements of S, `x if e == i[k] else S[e]`. As a statement of its
+    own it takes no loop over e; within another's value it would be asked for each of them."""
+    if value.kind != "select":
+        return False
+    return any(
+        node.kind == "binary"
+        and node.operation == "=="
+        and any(_without_casts(side).kind == "iterator" for side in node.operands)
+        and any(part.kind == "access" for part in node.nodes())
+        for node in value.operands[0].nodes()
+    )
+
+
+def _without_casts(value: _core.Expr) -> _core.Expr:
+    while value.kind == "cast":
+        value = value.operands[0]
     return value

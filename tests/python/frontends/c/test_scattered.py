@@ -143,3 +143,30 @@ def test_rows_that_data_choose_in_an_array_that_changes() -> None:
         np.testing.assert_array_equal(given[1], theirs[1])
         np.testing.assert_array_equal(given[2], theirs[2])
     assert 'UPDATE.vectorize("j", 8)' in str(function.default_schedule)
+
+
+EXCHANGES = """
+void f(int n, unsigned char *data, const unsigned char K[256]) {
+  unsigned char S[256], i = 0, j = 0, t;
+  for (int k = 0; k < 256; k++) S[k] = K[k];
+  for (int k = 0; k < n; k++) {
+    i++; j += S[i];
+    t = S[i]; S[i] = S[j]; S[j] = t;
+    data[k] ^= S[(unsigned char)(S[i] + S[j])];
+  }
+}
+"""
+
+
+def test_exchanges_in_a_table_look_at_two_elements() -> None:
+    n = 1000
+    data = _DRAW.integers(0, 256, n).astype(np.uint8)
+    table = _DRAW.permutation(256).astype(np.uint8)
+    function = tw.c.load(EXCHANGES, scop="function").f
+    given = (n, data.copy(), table)
+    theirs = copies(given)
+    function(*given)
+    run_c(compiled(EXCHANGES), function, theirs)
+    np.testing.assert_array_equal(given[1], theirs[1])
+    loops = str(function._running.general.function.loops)
+    assert loops.count("S[x0") == 2 and "for x0" not in loops, loops

@@ -33,6 +33,7 @@ __all__ = ["HELPERS", "ranges_of", "text_of"]
 #: What the texts call.
 HELPERS = """static inline long long tilewright_least(long long a, long long b) { return a < b ? a : b; }
 static inline long long tilewright_most(long long a, long long b) { return a < b ? b : a; }
+static inline long long tilewright_floor(long long a, long long b) { return a / b - (a % b < 0); }
 """
 _LONGEST = 1500
 Interval = tuple[str, str]
@@ -282,6 +283,10 @@ def _operation(expression: Operation, loops: dict[str, Interval], exact: bool) -
     if expression.name == "%" and not exact and len(known) == 2:
         size = _number(known[1][0])
         return ("0", _literal(size - 1)) if size and known[1][0] == known[1][1] else None
+    if expression.name == "&" and not exact and expression.dtype.kind == "i":
+        masks = [_number(each[0]) for each in known if each[0] == each[1]]
+        least = min((mask for mask in masks if mask is not None and mask >= 0), default=None)
+        return None if least is None else ("0", _literal(least))
     if len(known) != len(operands):
         return None
     match expression.name:
@@ -303,8 +308,26 @@ def _operation(expression: Operation, loops: dict[str, Interval], exact: bool) -
             size = _number(known[1][0])
             if size is None or size <= 0 or known[1][0] != known[1][1]:
                 return None
-            low, high = (f"({each} / {size})" for each in known[0])
             if expression.name == "truncated_divide":
+                low, high = (f"({each} / {size})" for each in known[0])
                 return low, high
-            return None if exact else (_plus(low, -1), high)
+            return _floors(known[0], size)
+        case ">>" | "<<":
+            bits = _number(known[1][0])
+            if bits is None or not 0 <= bits < 62 or known[1][0] != known[1][1]:
+                return None
+            if expression.name == ">>":
+                return _floors(known[0], 1 << bits)
+            return _product(known[0], (_literal(1 << bits),) * 2)
     return None
+
+
+def _floors(values: Interval, size: int) -> Interval:
+    """The values divided by a number and rounded down, as C's division does not do it below 0."""
+    found = []
+    for each in values:
+        known = _number(each)
+        found.append(
+            f"tilewright_floor({each}, {size})" if known is None else _literal(known // size)
+        )
+    return found[0], found[1]

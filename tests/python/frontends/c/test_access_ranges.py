@@ -14,7 +14,12 @@ from tilewright.frontends.c.ranges import ranges_of
 
 def ends(text: str, n: int) -> dict[str, tuple[int, int]]:
     """The least and the greatest element of each array, by the texts that C would have."""
-    names: dict[str, Any] = {"tilewright_least": min, "tilewright_most": max, "n": n}
+    names: dict[str, Any] = {
+        "tilewright_least": min,
+        "tilewright_most": max,
+        "tilewright_floor": lambda a, b: a // b,
+        "n": n,
+    }
     result = {}
     for array, found in ranges_of(tw.c.load(text, scop="function").f.program).items():
         assert found is not None
@@ -29,6 +34,23 @@ def test_a_triangle_ends_where_its_last_iteration_does() -> None:
         " for (int k = 1; k < n; k++) for (int i = 0; i < k; i++) y[i] += r[k - i - 1]; }"
     )
     assert ends(text, 10) == {"y": (0, 8), "r": (0, 8)}
+
+
+@pytest.mark.parametrize(
+    ("subscript", "wanted"),
+    [
+        ("i / 2", (0, 4)),
+        ("i >> 1", (0, 4)),
+        ("(i + 5) >> 2", (1, 3)),
+        ("i << 1", (0, 18)),
+        ("(i - 3) & 7", (0, 7)),
+        ("7 & (int)b[0]", (0, 7)),
+        ("(i + 1) / 2 + (i >> 3)", (0, 6)),
+    ],
+)
+def test_divisions_and_shifts(subscript: str, wanted: tuple[int, int]) -> None:
+    text = f"void f(int n, double *a, int *b) {{ for (int i = 0; i < n; i++) a[{subscript}] = 1; }}"
+    assert ends(text, 10)["a"] == wanted
 
 
 @pytest.mark.parametrize("seed", range(30))

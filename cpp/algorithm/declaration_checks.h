@@ -11,7 +11,7 @@
 namespace tilewright {
 
 /// isl operations that one declaration may take.
-inline constexpr std::uint64_t declaration_operation_limit = 1'000'000;
+inline constexpr std::uint64_t declaration_operation_limit = 4'000'000;
 
 /// The point at which an expression is evaluated: instances of `domain`, whose dimensions are
 /// `iterators`.

@@ -175,8 +175,8 @@ std::int64_t rows_of_one_column(const Computation &reader, const std::string &st
   return is_column && rows.size() > 1 ? *rows.rbegin() - *rows.begin() + 1 : 0;
 }
 
-/// One formula of arithmetic for all elements. Where data choose the one element that it changes, it
-/// takes no loop, and within a reader's formula that would have to look at all of them.
+/// One formula of arithmetic for all elements. Where data choose the one element that it changes,
+/// it takes no loop, and within a reader's formula that would have to look at all of them.
 bool is_stage(const Computation &computation) {
   if (computation.pieces.size() != 1 || computation.is_view || computation.rank() == 0 ||
       block_node(computation) != nullptr) {

@@ -311,3 +311,24 @@ def test_large_numbers_that_become_locals() -> None:
     module = load(text, scop="function")
     assert module.high(2**63 + (7 << 32)) == 2**31 + 7
     assert module.square(2**64 - 1) == (2**32 - 1) ** 2
+
+
+def test_runs_of_a_sorted_array_are_merged() -> None:
+    """Three loops that data end within two others: most of what is read may have been written by any of them."""
+    text = """
+    void f(int n, int *a, int *b) {
+      for (int w = 1; w < n; w *= 2) {
+        for (int i = 0; i < n; i += 2 * w) {
+          int m = i + w < n ? i + w : n, r = i + 2 * w < n ? i + 2 * w : n, p = i, q = m, k = i;
+          while (p < m && q < r) b[k++] = a[p] <= a[q] ? a[p++] : a[q++];
+          while (p < m) b[k++] = a[p++];
+          while (q < r) b[k++] = a[q++];
+        }
+        for (int i = 0; i < n; i++) a[i] = b[i];
+      }
+    }"""
+    function = load(text, scop="function").f
+    a = np.random.default_rng(4).integers(0, 99, 21).astype(np.int32)
+    expected = np.sort(a)
+    function(21, a, np.zeros(21, np.int32))
+    np.testing.assert_array_equal(a, expected)

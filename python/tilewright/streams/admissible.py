@@ -228,9 +228,9 @@ class AdmissibleProgram:
     def _check_connected(self) -> None:
         names = [one.name for one in self.statements]
         groups = {name: {name} for name in names}
-        for first, second in self._connected():
-            if groups[first] is not groups[second]:
-                joined = groups[first] | groups[second]
+        for one, other in self._connected():
+            if groups[one] is not groups[other]:
+                joined = groups[one] | groups[other]
                 for name in joined:
                     groups[name] = joined
         first = groups[names[0]]

@@ -197,7 +197,8 @@ class CFunction(_core.KnownCalls):
         from .arguments import bind, remember
 
         translated, bound = self._translated, self.bind(*given, **named)
-        function, exact = self.function, ()
+        function = self.function
+        exact: tuple[str, ...] = ()
         running = self._running
         if running is not None:
             function, exact, other = running.of_call(self.program, bound)

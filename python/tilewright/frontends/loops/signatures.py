@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 #: What is spent on whether two arrays share an element (`np.shares_memory`).
-_MOST_WORK = 100_000
+_MOST_WORK: Any = 100_000  # which the stubs of NumPy do not know of
 
 RESERVED = ("out", "threads")
 """What calls of a `tw.Function` have as keywords of their own: arrays are not called so."""

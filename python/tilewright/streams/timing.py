@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import NoReturn
 
 from .. import _core
-from ..base.errors import DeclarationError
+from ..base.errors import AnalysisLimitError, DeclarationError
 
 __all__ = ["Edge", "Reads", "Streamed", "Timing", "streamed", "timing_of"]
 
@@ -28,6 +28,9 @@ _SHOWN = 1000
 
 _STEPS = math.lcm(*range(1, 33))
 """Rates are seen over so many elements."""
+
+_HIGHEST = 20_000
+"""Of a higher rate, what is read after so many steps is no number of 64 bits."""
 
 _DENOMINATORS = 2**16
 """Rates have denominators up to this one: two such fractions differ by much more than what rounding
@@ -141,6 +144,8 @@ class _Reads:
         self, reader: Streamed, producer: Streamed, pairs: _core.IntegerMap, by_data: bool
     ) -> None:
         self.reader, self.producer, self.by_data = reader, producer, by_data
+        self._seen = Fraction(0)
+        self._apart = Fraction(0)  # by how much the rate is another one than what was seen
         own, other = _coordinates(reader.handle.rank), _coordinates(producer.handle.rank)
         self.elements = pairs
         to_time = f"{{ {reader.name}[{own}] -> [i{reader.axis}] }}"
@@ -168,7 +173,14 @@ class _Reads:
             return None
         self._require_finite()
         begin, end = self._reading_from(2 * _STEPS), self._reading_from(3 * _STEPS)
-        first, second = self._read_at(begin), self._read_at(end)
+        try:
+            first, second = self._read_at(begin), self._read_at(end)
+        except AnalysisLimitError:
+            raise DeclarationError(
+                f"{self.reader.name} reads more than {_HIGHEST} elements of {self.producer.name} for each of "
+                "its own, which is the highest rate that is known: reach it in two steps, by way of a "
+                "computation between them"
+            ) from None
         if first is None or second is None:
             self._refuse("reads elements that have no first one")
         if second == first:
@@ -176,7 +188,10 @@ class _Reads:
                 "needs the same elements for ever (a sum from the beginning is a recurrence: "
                 "y[n] = y[n - 1] + x[n])"
             )
-        return Fraction(second - first, end - begin).limit_denominator(_DENOMINATORS)
+        seen = Fraction(second - first, end - begin)
+        rate = seen.limit_denominator(_DENOMINATORS)
+        self._seen, self._apart = seen, abs(seen - rate) * (end - begin)
+        return rate
 
     def _require_finite(self) -> None:
         at = _core.IntegerSet(f"{{ [n] : n = {_SHOWN} }}")
@@ -186,8 +201,8 @@ class _Reads:
             if self.by_data:
                 producer = self.producer.name
                 raise DeclarationError(
-                    f"{self.reader.name} reads {producer} at times that data decide about without a "
-                    f"bound, so that no finite memory keeps enough: say how far they reach, for example "
+                    f"{self.reader.name} reads {producer} at times that data decide about, or that are "
+                    f"not affine (n * n), without a bound, so that no finite memory keeps enough: say how far they reach, for example "
                     f"{producer}[tw.clamp(time, n - 200, n)]; a rate is a number, so make a function for "
                     f"each size R if it reads {producer}[R * n]"
                 )
@@ -221,6 +236,12 @@ class _Reads:
         moved = _core.IntegerMap(f"{{ [[n] -> [t]] -> [{step} * t - {gain} * n] }}")
         offsets = self.pairs.wrap().apply(moved)
         low, high = _extreme(offsets, largest=False), _extreme(offsets, largest=True)
+        if (low is None or high is None) and self._apart > 2:
+            raise DeclarationError(
+                f"{self.reader.name} reads {self.producer.name} at a rate of about {float(self._seen):.6g}, which is no "
+                f"fraction with a denominator up to {_DENOMINATORS}: reach this rate in two steps, by way of a "
+                "computation between them"
+            )
         if low is None or high is None:
             self._refuse(
                 f"reads at distances that grow without bound, since there is {rate} of "

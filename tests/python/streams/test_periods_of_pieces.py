@@ -57,3 +57,16 @@ def test_the_same_comes_out_later(make: Any, latency: int) -> None:
     s = later.stream(**given)
     found = [s.push(*chunks[:, :40]), s.push(*chunks[:, 40:]), s.flush()]
     np.testing.assert_array_equal(np.concatenate(found)[: len(expected)], expected)
+
+
+@pytest.mark.parametrize(
+    ("time", "reason"),
+    [
+        (30000 * n, "more than 20000 elements of x for each of its own"),
+        (n // 70000, r"about 1\.42857e-05, which is no fraction with a denominator up to 65536"),
+        (n * n, "or that are not affine"),
+    ],
+)
+def test_rates_beyond_the_limits_are_named(time: Any, reason: str) -> None:
+    with pytest.raises(tw.DeclarationError, match=reason):
+        tw.stream_function("f", outputs=[tw.computation("y", {n: FOREVER}, x[time])])

@@ -70,6 +70,8 @@ class Declarators(State):
                     "unions have no translation: their fields share memory",
                     "use a structure",
                 )
+        if isinstance(node, c_ast.ID):
+            refuse(self.place(node), f"{node.name} has no type here", "write f(int n), not f(n) int n;")
         refuse(self.place(node), f"this type ({type(node).__name__}) has no translation")
 
     def _extent(self, node: Any) -> Expression | None:

@@ -95,7 +95,9 @@ class Expressions(Places):
                 )
             case c_ast.InitList():
                 refuse(self.place(node), "a number is wanted, not a list in braces")
-        refuse(self.place(node), f"this expression ({type(node).__name__}) has no translation")
+        kinds = {"Compound": "a block as an expression, ({ ... }),", "CompoundLiteral": "(T){ ... }"}
+        shown = kinds.get(type(node).__name__, f"this expression ({type(node).__name__})")
+        refuse(self.place(node), f"{shown} has no translation", "write statements for it")
 
     def condition(self, node: Any) -> Expression:
         """Whether an expression is not 0, a bool."""
@@ -121,7 +123,11 @@ class Expressions(Places):
     def _constant(self, node: Any) -> Value:
         here = self.place(node)
         if node.type in ("string",) or node.value[:1] == '"':
-            refuse(here, "texts have no translation")
+            refuse(
+                here,
+                "a text in an expression has no translation",
+                'give it a name: static const char t[] = "..."',
+            )
         if node.type.endswith("char") or node.value[:1] == "'":
             return constants.character(node.value, here)
         if "float" in node.type or "double" in node.type:

@@ -345,7 +345,11 @@ def arms_of(node: Any, file: CFile) -> list[Arm]:
             labels.append(body[0])
             body = list(body[0].stmts or [])
         for each in (found for part in body for found in _outside(part, _LABELS, (c_ast.Switch,))):
-            refuse(file.place(each), "a case within another statement has no translation")
+            refuse(
+                file.place(each),
+                "a case within another statement has no translation",
+                "write the statements of each case behind it",
+            )
         arms.append((labels, body))
     flags = Flags(file, node)
     following: list[Any] = []

@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "x[1] %",
     ),
     "const": ("void f(const double *x, int n) { const int k = n; k = 2; }", "const", "k = 2"),
-    "text": ('void f(int *x) { x[0] = "a"; }', "texts have no translation", '"a"'),
+    "text": ('void f(int *x) { x[0] = "a"; }', "a text in an expression has no translation", '"a"'),
     "rows of another length": (
         "void g(int n, double A[n][n]) { A[1][1] = 2; }\nvoid f(int n, int m, double A[n][m]) { g(n, A); }",
         "another length",

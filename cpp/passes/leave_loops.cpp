@@ -33,6 +33,94 @@ std::map<std::int64_t, int> reads_in(const StmtPtr &root) {
   return found;
 }
 
+/// The tests around all places that set the flag of a loop which only that flag ends, as far as
+/// they come out the same in all iterations: where they fail, nothing ever ends the loop, and
+/// nothing in it does more than its first iteration. Null if there are none.
+class TestsAroundEnd {
+public:
+  explicit TestsAroundEnd(const For &loop) : flag_(flag_that_ends(loop)) {
+    inside_.insert(loop.id);
+    visit_statements(loop.body(), [&](const LoopStatement &inner) {
+      if (const std::int64_t *variable = defined_variable(inner)) {
+        inside_.insert(*variable);
+      }
+      if (const auto *declared = as<DeclareLocal>(inner)) {
+        inside_.insert(declared->id);
+      } else if (const auto *assigned = as<AssignLocal>(inner)) {
+        inside_.insert(assigned->id);
+      } else if (const auto *change = as<ElementChange>(inner)) {
+        changed_.insert(change->buffer);
+      }
+    });
+    if (!flag_.empty()) {
+      walk(loop.body(), {}, true);
+    }
+  }
+
+  /// The outermost ones first.
+  std::vector<ValuePtr> tests() const { return common_.value_or(std::vector<ValuePtr>{}); }
+
+private:
+  /// `tests`: those around the statement, up to the first that may differ between iterations.
+  void walk(const StmtPtr &statement, std::vector<ValuePtr> tests, bool all_same) {
+    if (const auto *set = as<Store>(statement)) {
+      const bool ends = set->name == flag_ || set->name.starts_with(flag_ + "_of_");
+      if (ends && as_boolean(set->value).value_or(false)) {
+        note(tests);
+      }
+    }
+    const auto *test = as<If>(statement);
+    if (test == nullptr) {
+      for (const StmtPtr &child : statement->children) {
+        walk(child, tests, all_same);
+      }
+      return;
+    }
+    if (test->has_otherwise()) {
+      walk(test->otherwise(), tests, false);
+    }
+    for (const ValuePtr &part : conjuncts_of(test->condition)) {
+      all_same = all_same && is_invariant(part);
+      if (all_same) {
+        tests.push_back(part);
+      }
+    }
+    walk(test->then(), tests, all_same);
+  }
+
+  void note(const std::vector<ValuePtr> &tests) {
+    if (!common_) {
+      common_ = tests;
+      return;
+    }
+    size_t same = 0;
+    while (same < std::min(common_->size(), tests.size()) &&
+           same_value((*common_)[same], tests[same])) {
+      ++same;
+    }
+    common_->resize(same);
+  }
+
+  bool is_invariant(const ValuePtr &root) const {
+    bool same = true;
+    visit_value(root, [&](const Value &value) {
+      const auto *variable = as<Variable>(value);
+      const auto *own = as<Local>(value);
+      const auto *read = as<Load>(value);
+      same = same && !is<Extern>(value) &&
+             (variable == nullptr || !inside_.contains(variable->id)) &&
+             (own == nullptr || !inside_.contains(own->id)) &&
+             (read == nullptr || !changed_.contains(read->buffer));
+    });
+    return same;
+  }
+
+  std::string flag_;
+  std::set<std::int64_t> inside_;
+  std::set<std::int64_t> changed_;
+  std::optional<std::vector<ValuePtr>> common_;
+};
+
 /// One loop that may be left early.
 class LeftLoop {
 public:
@@ -88,6 +176,8 @@ public:
   struct Flags {
     std::vector<ValuePtr> asked_before; ///< each iteration
     std::vector<ValuePtr> asked_behind; ///< each: the first one runs whether they hold or not
+    /// Where this fails, nothing sets a flag, and the first iteration has done all. Null: none.
+    ValuePtr ends;
   };
 
   Flags flags() const {
@@ -103,14 +193,21 @@ public:
         found.asked_behind.push_back(candidate);
       }
     }
+    for (const ValuePtr &test : TestsAroundEnd(loop_).tests()) {
+      if (!is_idle(loop_.body(), {nullptr, true, test})) {
+        break; // those inside of it may have no meaning where it fails
+      }
+      found.ends = found.ends ? both(found.ends, test) : test;
+    }
     return found;
   }
 
 private:
-  /// What is known of an iteration: a flag holds when it begins.
+  /// What is known of an iteration: a flag holds when it begins, or a test fails.
   struct Idle {
     ValuePtr flag;
     bool is_later; ///< another one was before it
+    ValuePtr failing = nullptr;
   };
 
   /// The flags that tests in an iteration deny.
@@ -261,6 +358,9 @@ private:
              std::vector<Linear> equations) const {
     if (const auto *choice = as<Select>(value)) {
       const std::vector<ValuePtr> parts = conjuncts_of(choice->condition());
+      if (idle.is_later && parts.size() == 1 && is_later_than_first(parts.front())) {
+        return keeps(set, choice->then(), idle, std::move(equations));
+      }
       if (!keeps(set, choice->otherwise(), idle, equations)) {
         return false;
       }
@@ -298,16 +398,27 @@ private:
     return true;
   }
 
-  /// Whether one of the conjuncts denies the flag, or asks for the first iteration.
+  /// Whether one of the conjuncts denies the flag, is the test that fails, or asks for the
+  /// first iteration.
   bool is_false(const std::vector<ValuePtr> &conjuncts, const Idle &idle) const {
     return std::any_of(conjuncts.begin(), conjuncts.end(), [&](const ValuePtr &part) {
       const ValuePtr flag = denied_flag(part);
       const auto *equal = as_binary(part, Op::Eq);
       const auto *own = equal == nullptr ? nullptr : as<Variable>(equal->left());
-      return (flag && same_value(flag, idle.flag)) ||
+      return (flag && idle.flag && same_value(flag, idle.flag)) ||
+             (idle.failing && same_value(part, idle.failing)) ||
              (idle.is_later && own != nullptr && own->id == loop_.id &&
               same_value(equal->right(), loop_.lower));
     });
+  }
+
+  /// turn >= 1, in a loop from 0 on.
+  bool is_later_than_first(const ValuePtr &test) const {
+    const auto *compared = as_binary(test, Op::Ge);
+    const auto *own = compared == nullptr ? nullptr : as<Variable>(compared->left());
+    const auto first = as_integer(loop_.lower);
+    return own != nullptr && own->id == loop_.id && first &&
+           as_integer(compared->right()) == *first + 1;
   }
 
   /// Whether two subscripts differ by one of what is 0.
@@ -359,99 +470,6 @@ private:
   std::set<std::int64_t> scoped_;  ///< buffers that are
 };
 
-/// The tests around all places that set the flag of a loop which only that flag ends, as far as
-/// they come out the same in all iterations: where they fail, nothing ever ends the loop, and
-/// nothing in it does more than its first iteration. Null if there are none.
-class TestsAroundEnd {
-public:
-  explicit TestsAroundEnd(const For &loop) : flag_(flag_that_ends(loop)) {
-    inside_.insert(loop.id);
-    visit_statements(loop.body(), [&](const LoopStatement &inner) {
-      if (const std::int64_t *variable = defined_variable(inner)) {
-        inside_.insert(*variable);
-      }
-      if (const auto *declared = as<DeclareLocal>(inner)) {
-        inside_.insert(declared->id);
-      } else if (const auto *assigned = as<AssignLocal>(inner)) {
-        inside_.insert(assigned->id);
-      } else if (const auto *change = as<ElementChange>(inner)) {
-        changed_.insert(change->buffer);
-      }
-    });
-    if (!flag_.empty()) {
-      walk(loop.body(), {}, true);
-    }
-  }
-
-  ValuePtr tests() const {
-    ValuePtr all;
-    for (const ValuePtr &test : common_.value_or(std::vector<ValuePtr>{})) {
-      all = all ? both(all, test) : test;
-    }
-    return all;
-  }
-
-private:
-  /// `tests`: those around the statement, up to the first that may differ between iterations.
-  void walk(const StmtPtr &statement, std::vector<ValuePtr> tests, bool all_same) {
-    if (const auto *set = as<Store>(statement)) {
-      const bool ends = set->name == flag_ || set->name.starts_with(flag_ + "_of_");
-      if (ends && as_boolean(set->value).value_or(false)) {
-        note(tests);
-      }
-    }
-    const auto *test = as<If>(statement);
-    if (test == nullptr) {
-      for (const StmtPtr &child : statement->children) {
-        walk(child, tests, all_same);
-      }
-      return;
-    }
-    if (test->has_otherwise()) {
-      walk(test->otherwise(), tests, false);
-    }
-    for (const ValuePtr &part : conjuncts_of(test->condition)) {
-      all_same = all_same && is_invariant(part);
-      if (all_same) {
-        tests.push_back(part);
-      }
-    }
-    walk(test->then(), tests, all_same);
-  }
-
-  void note(const std::vector<ValuePtr> &tests) {
-    if (!common_) {
-      common_ = tests;
-      return;
-    }
-    size_t same = 0;
-    while (same < std::min(common_->size(), tests.size()) &&
-           same_value((*common_)[same], tests[same])) {
-      ++same;
-    }
-    common_->resize(same);
-  }
-
-  bool is_invariant(const ValuePtr &root) const {
-    bool same = true;
-    visit_value(root, [&](const Value &value) {
-      const auto *variable = as<Variable>(value);
-      const auto *own = as<Local>(value);
-      const auto *read = as<Load>(value);
-      same = same && !is<Extern>(value) &&
-             (variable == nullptr || !inside_.contains(variable->id)) &&
-             (own == nullptr || !inside_.contains(own->id)) &&
-             (read == nullptr || !changed_.contains(read->buffer));
-    });
-    return same;
-  }
-
-  std::string flag_;
-  std::set<std::int64_t> inside_;
-  std::set<std::int64_t> changed_;
-  std::optional<std::vector<ValuePtr>> common_;
-};
-
 /// Is it a loop around blocks and threads of a GPU, inside of a kernel? All of them go through it.
 bool is_around_threads(const For &loop) {
   bool has_launch = false;
@@ -488,9 +506,9 @@ public:
       goes_on = both(goes_on, unary_value(Op::Not, flag));
     }
     std::vector<StmtPtr> before{declare_local(id, "next", loop->lower)};
-    if (const ValuePtr tests = TestsAroundEnd(*loop).tests()) {
+    if (flags.ends) {
       const std::int64_t ends = numbers_.next();
-      before.push_back(declare_local(ends, "ends", tests));
+      before.push_back(declare_local(ends, "ends", flags.ends));
       flags.asked_behind.push_back(unary_value(Op::Not, local(ends, "ends", {Bool, 1})));
     }
     std::vector<StmtPtr> turn{let(loop->id, loop->name, next), body,

@@ -28,8 +28,9 @@ namespace tilewright {
 ///       i = next
 ///       if not left[()]: ...
 ///       next = i + 1; done = left[()]
-/// Where tests that are the same in all iterations stand around all that sets the flag of a loop
-/// that nothing else ends (`if x > 0: while ...`), one iteration is enough if they fail.
+/// Where a test that is the same in all iterations stands around all that sets the flag of a loop
+/// that nothing else ends, and around all that an iteration leaves behind but the first one
+/// (`if x > 0: while ...`), one iteration is enough if it fails.
 void leave_loops(Kernel &kernel);
 
 /// Whether a loop still runs as often as one of these parameters says: it was not found to have

@@ -28,7 +28,7 @@ from .verifying.answers import (
 )
 from .verifying.causality import dependence_verdict, pair_of
 from .verifying.dependences import Flow, accumulations, answers_map, flows_of
-from .verifying.memory import memory_verdicts
+from .verifying.memory import memory_verdicts, overwritten_outputs
 from .verifying.orders import Order, OrderOfAnyTiles, Timed
 
 __all__ = [
@@ -159,7 +159,11 @@ class _Verifier:
         memory = memory_verdicts(
             self.plan, flows, self.timed, lambda one, other: self.order(one, other, True), cleared
         )
-        return Verification(self.name, tuple(dependences), tuple(memory), tuple(self.problems()))
+        overwritten = overwritten_outputs(
+            self.plan, self.timed, lambda one, other: self.order(one, other, True), cleared
+        )
+        problems = (*self.problems(), *overwritten)
+        return Verification(self.name, tuple(dependences), tuple(memory), problems)
 
     def dependence(self, flow: Flow) -> DependenceVerdict:
         tiling = self.plan.mapping.tiling
@@ -263,12 +267,13 @@ class _Verifier:
                     )
 
     def one_shape_of_memory(self) -> Iterator[Problem]:
-        for space in sorted(set(self.plan.mapping.spaces.values())):
+        spaces = self.plan.spaces
+        for space in sorted(set(spaces.values())):
             counts = {
                 name: len(self.plan.mapping.memory[name].moduli)
                 if name in self.plan.mapping.memory
                 else self.plan.system.declaration(name).domain.arity
-                for name, own in self.plan.mapping.spaces.items()
+                for name, own in spaces.items()
                 if own == space
             }
             if len(set(counts.values())) > 1:

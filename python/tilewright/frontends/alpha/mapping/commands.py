@@ -224,7 +224,7 @@ def SetMemoryMapping(program: Program, *arguments: object) -> Program:
 
 @recorded
 def SetMemorySpace(program: Program, *arguments: str) -> Program:
-    """One memory for several locals, `SetMemorySpace(program, [system,] space, variables)`.
+    """One memory for several variables, `SetMemorySpace(program, [system,] space, variables)`.
 
     Before::
 
@@ -236,14 +236,22 @@ def SetMemorySpace(program: Program, *arguments: str) -> Program:
         buffer[i] = ...
         buffer[i] = ...
 
+    If the space has the name of a variable, others are kept in its memory, which is the caller's array for
+    an output: after ``SetMemoryMapping(p, "T", "(i,j,k -> i,j)")`` and ``SetMemorySpace(p, "C", "T,C")`` partial
+    sums T are kept where C comes to be::
+
+        C[i, j] = C[i, j] + ...
+
     It is not in the report's text, which knows of a memory for each variable only.
 
     Args:
         program: the program.
-        *arguments: the system, where there are several; the name of the memory; the variables, separated by commas.
+        *arguments: the system, where there are several; the name of the memory, or of a variable; the variables,
+            separated by commas.
 
     Raises:
-        DeclarationError: there is no such local; their types or numbers of memory dimensions differ.
+        DeclarationError: there is no such local, the memory is that of an input; their types or numbers of
+            memory dimensions differ.
     """
     name, (space, text) = _system(program, arguments, "SetMemorySpace", "space, variables", 2)
     if not re.fullmatch(r"[A-Za-z_]\w*", space):
@@ -253,16 +261,26 @@ def SetMemorySpace(program: Program, *arguments: str) -> Program:
     if variables == [space]:
         _defined(whole, space, "SetMemorySpace")
         return program  # a memory of its own is what it has
-    taken = whole.names() | {f"{each.name}_memory" for each in whole.declarations}
-    if space in taken:
-        raise tw.DeclarationError(f"SetMemorySpace: the name {space} is taken")
-    mapping = program.mapping(name)
     if not variables:
         raise tw.DeclarationError("SetMemorySpace: no variable is named")
+    mapping = program.mapping(name)
+    home = next((each for each in whole.declarations if each.name == space), None)
+    if home is not None and home.kind == "input":
+        raise _of_the_caller("SetMemorySpace", home)
+    if home is None and space in {f"{each.name}_memory" for each in whole.declarations}:
+        raise tw.DeclarationError(f"SetMemorySpace: the name {space} is taken")
+    if home is None and space in whole.names():
+        raise tw.DeclarationError(f"SetMemorySpace: the name {space} is taken")
+    if home is not None:
+        variables = [each for each in variables if each != space]
+    if home is not None and home.kind == "local":
+        variables.insert(0, space)
+        space = mapping.spaces.get(space, f"{space}_memory")
     for variable in variables:
         _local(whole, variable, "SetMemorySpace")
         mapping = mapping.having("spaces", variable, space)
     kinds = {whole.declaration(v).type for v, s in mapping.spaces.items() if s == space}
+    kinds |= {home.type} if home is not None else set()
     if len(kinds) > 1:
         raise tw.DeclarationError(
             f"SetMemorySpace: variables in {space} have types {', '.join(sorted(kinds))}; one memory "

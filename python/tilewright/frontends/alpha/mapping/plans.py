@@ -67,6 +67,13 @@ class Plan:
     labels: tuple[str, ...]
     statements: dict[str, Statement] = field(default_factory=dict)
 
+    @property
+    def spaces(self) -> dict[str, str]:
+        """The memory of each variable that shares one: that of an output is the caller's array, of its name."""
+        shared = self.mapping.spaces
+        outputs = {each.name for each in self.system.of_kind("output")}
+        return {**shared, **{space: space for space in shared.values() if space in outputs}}
+
     def place(self, dimension: int) -> int:
         """Where a dimension of the mapping is in times."""
         return self.labels.index(str(dimension))

@@ -14,12 +14,12 @@ import tilewright as tw
 
 from ..domains import canonical
 from ..mapping.plans import Plan
-from .answers import MemoryVerdict, Witness
+from .answers import MemoryVerdict, Problem, Witness
 from .causality import instance_at
 from .dependences import Flow, answers_map
 from .orders import Order, OrderOfClearing, Timed
 
-__all__ = ["cells_map", "memory_verdicts"]
+__all__ = ["cells_map", "memory_verdicts", "overwritten_outputs"]
 
 
 def cells_map(plan: Plan, variable: str) -> tw.Map:
@@ -61,10 +61,10 @@ def memory_verdicts(
     mapping = plan.mapping
     for flow in flows:
         read = flow.producer
-        space = mapping.spaces.get(read)
+        space = plan.spaces.get(read)
         if space is None and read not in mapping.memory:
             continue
-        for writer in [n for n, s in mapping.spaces.items() if s == space] if space else [read]:
+        for writer in [n for n, s in plan.spaces.items() if s == space] if space else [read]:
             written, until = order_of(writer, read), order_of(flow.consumer, writer)
             yield _verdict(plan, flow, writer, timed, written, until)
             clearings: list[tuple[Order, Order]] = []
@@ -83,6 +83,39 @@ def memory_verdicts(
                 verdict = _verdict(plan, flow, writer, timed, begun, end, is_clearing=True)
                 if verdict.witness is not None:
                     yield verdict
+
+
+def overwritten_outputs(
+    plan: Plan,
+    timed: dict[str, Timed],
+    order_of: Callable[[str, str], Order],
+    cleared: Mapping[str, int],
+) -> Iterator[Problem]:
+    """What other variables that are kept in the array of an output leave there instead of its values."""
+    for output, space in plan.spaces.items():
+        if output != space:
+            continue
+        values = plan.statements[output]
+        place = answers_map(values).then(cells_map(plan, output))
+        for writer in [name for name, own in plan.spaces.items() if own == space != name]:
+            other = answers_map(plan.statements[writer]).then(cells_map(plan, writer))
+            order = order_of(writer, output)
+            if output in cleared:
+                order = OrderOfClearing(timed[writer], timed[output], cleared[output], False)
+            left = place.then(other.reverse()) - order.before.reverse()
+            found = left.sample()
+            if found is None:
+                continue
+            names = plan.system.parameters.indices
+            sizes = {name: found[0].parameters.get(name, 0) for name in names}
+            instances = (
+                instance_at(timed[output], found[0].coordinates, sizes),
+                instance_at(timed[writer], found[1].coordinates, sizes),
+            )
+            yield Problem(
+                f"memory of {output}, an array of the caller: {instances[0]} is overwritten by {instances[1]}",
+                Witness(instances, sizes),
+            )
 
 
 def _verdict(

@@ -244,6 +244,14 @@ class RandomMapping:
         names = [n for n in self.memory if len(self.memory[n][0]) == 2]
         if len(names) > 1 and choice.random() < 0.5:
             self.spaces = dict.fromkeys(names, "room")
+        fitting = [n for n in self.memory if len(self.memory[n][0]) == self.variables["Z"].arity]
+        if fitting and choice.random() < 0.3:  # in the array of the output
+            self.spaces = dict.fromkeys(fitting, "Z")
+
+    @property
+    def room(self) -> list[str]:
+        """The variables that are kept in one memory."""
+        return [*self.spaces, *(["Z"] if "Z" in self.spaces.values() else [])]
 
     # ---- as text ----
 
@@ -297,7 +305,8 @@ class RandomMapping:
             factors = ",".join(map(str, moduli))
             program = alpha.SetMemoryMapping(program, name, self.map_text(rows), factors)
         if self.spaces:
-            program = alpha.SetMemorySpace(program, "room", ",".join(self.spaces))
+            (space,) = set(self.spaces.values())
+            program = alpha.SetMemorySpace(program, space, ",".join(self.spaces))
         if self.tiling:
             dimensions, sizes, kind = self.tiling
             program = alpha.SetTiling(
@@ -515,14 +524,27 @@ class Enumerated:
         return any(row[:-1]) if not (a or b) else a * row[1] != b * row[0]
 
     def memory_is_legal(self) -> bool:
-        return all(
+        room = self.given.room
+        return self.output_is_left(room) and all(
             self.keeps(consumer, z, producer, y, writer, w, inside)
             for (consumer, _), pairs in self.pairs().items()
             for z, producer, y, inside in pairs
-            if producer in self.given.memory
-            for writer in (self.given.spaces if producer in self.given.spaces else [producer])
+            if producer in self.given.memory or producer in room
+            for writer in (room if producer in room else [producer])
             for w in self.instances(writer)
         )
+
+    def output_is_left(self, room: Sequence[str]) -> bool:
+        """Whether others that are kept in the output's array are done with each element before it is there."""
+        for z in self.instances("Z") if "Z" in room else []:
+            value = self.answer("Z", z)
+            begun = self.cleared("Z", z) if "Z" in self.in_body else self.tiled("Z", z)
+            for writer in room[:-1]:
+                for w in self.instances(writer):
+                    same = self.cell(writer, self.answer(writer, w)) == self.cell("Z", value)
+                    if same and not self.first_is_before(self.tiled(writer, w), begun):
+                        return False
+        return True
 
     def keeps(
         self, consumer: str, z: Point, producer: str, y: Point, writer: str, w: Point, inside: bool

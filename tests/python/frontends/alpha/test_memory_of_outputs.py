@@ -101,3 +101,35 @@ def test_the_spelling_of_public_scripts(tmp_path: Path) -> None:
     alpha.run_script(script)
     text = (tmp_path / "out" / "g.c").read_text(encoding="utf-8")
     assert "malloc" not in text
+
+
+def test_a_public_script_that_tiles(tmp_path: Path) -> None:
+    """A reduction is serialised, summed up in the output's array, and all of it is tiled."""
+    (tmp_path / "g.ab").write_text(
+        "affine g {N | N>2} input double A,B {i,j | 0<=(i,j)<N}; output double C {i,j | 0<=(i,j)<N};"
+        " let C[i,j] = reduce(+, [k], A[i,k]*B[k,j]);",
+        encoding="utf-8",
+    )
+    for shares in (False, True):
+        (tmp_path / "g.cs").write_text(
+            'prog = ReadAlphabets("g.ab"); system = "g"; outDir = "out";\n'
+            'SerializeReduction(prog, "(0,0,0)", "(i,j,k->i,j,k)");\n'
+            "Simplify(prog, system);\n"
+            'setSpaceTimeMap(prog, system, "_serC", "(i,j,k->i,k,j)");\n'
+            'setSpaceTimeMap(prog, system, "C", "(i,j->i,N,j)");\n'
+            + (
+                'setMemorySpace(prog, system, "C", "_serC, C");\n'
+                'setMemoryMap(prog, system, "_serC", "C", "(i,j,k->i,j)");\n'
+                if shares
+                else ""
+            )
+            + "options = createTiledCGOptionForScheduledC();\n"
+            'setDefaultDTilerConfiguration(prog, system, "sequential");\n'
+            "generateScheduledCode(prog, system, options, outDir);\n"
+            "generateWrapper(prog, system, options, outDir);\n"
+            "generateMakefile(prog, system, outDir);\n",
+            encoding="utf-8",
+        )
+        alpha.run_script(tmp_path / "g.cs")
+        text = (tmp_path / "out" / "g.c").read_text(encoding="utf-8")
+        assert ("g_tiles(" in text) != shares and (" 32" in text or shares)

@@ -160,6 +160,48 @@ def _memory_map(
     return program
 
 
+class _Options:
+    """What createTiledCGOptionForScheduledC gives: the mapping itself says how code is tiled."""
+
+
+def _without_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The generator without the options that public scripts give it."""
+
+    def generate(program: Program, system: str, *outDir: Any) -> Any:
+        return function(program, system, *(x for x in outDir if not isinstance(x, _Options)))
+
+    return generate
+
+
+def _default_tiles(program: Program, system: str, *given: Any) -> Program:
+    """``setDefaultDTilerConfiguration(program, system, [first, last,] type)``: tiles of all dimensions of time, or of
+    those from `first` to `last`. Sizes are given at run time, and are 32 where variables share a memory."""
+    *ends, kind = given or [None]
+    mapped = _program(program).mapping(system)
+    width = max((len(each.results) for each in mapped.times.values()), default=0)
+    first, last = ends if len(ends) == 2 else (0, width - 1)
+    dimensions = list(map(str, range(first, last + 1)))
+    if len(ends) not in (0, 2) or not dimensions:
+        raise tw.DeclarationError(
+            "it takes (program, system, [first, last,] type), and the dimensions of space-time maps"
+        )
+    sizes = ["32" if mapped.spaces else f"ts{each}" for each in dimensions]
+    return mapping.SetTiling(program, system, ",".join(dimensions), ",".join(sizes), kind)
+
+
+def _serialized(program: Program, nodeID: Any, schedule: str) -> Program:
+    """As public scripts know it: what X is summed up in has the name ``_serX``."""
+    made = report.SerializeReduction(program, nodeID, schedule)
+    for system in made.systems:
+        names = [each.name for each in made.system(system).declarations]
+        before = {each.name for each in program.system(system).declarations}
+        for name in (each for each in names if each not in before):
+            own = f"_ser{name.partition('_serial')[0]}"
+            if own not in names:
+                made = report.RenameVariable(made, system, name, own)
+    return made
+
+
 COMMANDS: dict[str, Command] = {
     "ReadAlphabets": Command(_read, reads=True),
     "Show": Command(_show),
@@ -176,9 +218,14 @@ COMMANDS: dict[str, Command] = {
     "setMemoryMap": Command(_memory_map),
     "setParallel": Command(_parallel),
     "setOrderingDimensions": Command(_ordering),
-    "generateScheduledCode": Command(mapping.generateScheduledC, (2,)),
+    "createTiledCGOptionForScheduledC": Command(_Options),
+    "createCGOptionForScheduledC": Command(_Options),
+    "setDefaultDTilerConfiguration": Command(_default_tiles),
+    "SerializeReduction": Command(_serialized),
+    "generateScheduledCode": Command(_without_options(mapping.generateScheduledC), (2, 3)),
+    "generateMakefile": Command(_without_options(report.generateMakefile), (2, 3)),
     "generateWriteCode": Command(report.generateWriteC, (2,)),
-    "generateWrapper": Command(report.generateWrapperC, (2,)),
+    "generateWrapper": Command(_without_options(report.generateWrapperC), (2, 3)),
     "generateVerificationCode": Command(report.generateVerificationC, (2,)),
 }
 for _module in (report, mapping):

@@ -202,7 +202,8 @@ class _Reads:
                 producer = self.producer.name
                 raise DeclarationError(
                     f"{self.reader.name} reads {producer} at times that data decide about, or that are "
-                    f"not affine (n * n), without a bound, so that no finite memory keeps enough: say how far they reach, for example "
+                    f"not affine (n * n), without a bound, so that no finite memory keeps enough: say how "
+                    f"far they reach, for example "
                     f"{producer}[tw.clamp(time, n - 200, n)]; a rate is a number, so make a function for "
                     f"each size R if it reads {producer}[R * n]"
                 )
@@ -238,9 +239,9 @@ class _Reads:
         low, high = _extreme(offsets, largest=False), _extreme(offsets, largest=True)
         if (low is None or high is None) and self._apart > 2:
             raise DeclarationError(
-                f"{self.reader.name} reads {self.producer.name} at a rate of about {float(self._seen):.6g}, which is no "
-                f"fraction with a denominator up to {_DENOMINATORS}: reach this rate in two steps, by way of a "
-                "computation between them"
+                f"{self.reader.name} reads {self.producer.name} at a rate of about {float(self._seen):.6g}, "
+                f"which is no fraction with a denominator up to {_DENOMINATORS}: reach this rate in two steps, "
+                "by way of a computation between them"
             )
         if low is None or high is None:
             self._refuse(

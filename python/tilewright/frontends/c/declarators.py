@@ -71,7 +71,9 @@ class Declarators(State):
                     "use a structure",
                 )
         if isinstance(node, c_ast.ID):
-            refuse(self.place(node), f"{node.name} has no type here", "write f(int n), not f(n) int n;")
+            refuse(
+                self.place(node), f"{node.name} has no type here", "write f(int n), not f(n) int n;"
+            )
         refuse(self.place(node), f"this type ({type(node).__name__}) has no translation")
 
     def _extent(self, node: Any) -> Expression | None:

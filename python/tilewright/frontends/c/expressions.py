@@ -95,7 +95,10 @@ class Expressions(Places):
                 )
             case c_ast.InitList():
                 refuse(self.place(node), "a number is wanted, not a list in braces")
-        kinds = {"Compound": "a block as an expression, ({ ... }),", "CompoundLiteral": "(T){ ... }"}
+        kinds = {
+            "Compound": "a block as an expression, ({ ... }),",
+            "CompoundLiteral": "(T){ ... }",
+        }
         shown = kinds.get(type(node).__name__, f"this expression ({type(node).__name__})")
         refuse(self.place(node), f"{shown} has no translation", "write statements for it")
 

@@ -176,10 +176,10 @@ def _without_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def _default_tiles(program: Program, system: str, *given: Any) -> Program:
     """``setDefaultDTilerConfiguration(program, system, [first, last,] type)``: tiles of all dimensions of time, or of
     those from `first` to `last`. Sizes are given at run time, and are 32 where variables share a memory."""
-    *ends, kind = given or [None]
+    ends, kind = list(given[:-1]), given[-1] if given else None
     mapped = _program(program).mapping(system)
     width = max((len(each.results) for each in mapped.times.values()), default=0)
-    first, last = ends if len(ends) == 2 else (0, width - 1)
+    first, last = (int(each) for each in (ends if len(ends) == 2 else (0, width - 1)))
     dimensions = list(map(str, range(first, last + 1)))
     if len(ends) not in (0, 2) or not dimensions:
         raise tw.DeclarationError(

@@ -34,8 +34,7 @@ std::map<std::int64_t, int> reads_in(const StmtPtr &root) {
 }
 
 /// The tests around all places that set the flag of a loop which only that flag ends, as far as
-/// they come out the same in all iterations: where they fail, nothing ever ends the loop, and
-/// nothing in it does more than its first iteration. Null if there are none.
+/// they come out the same in all iterations: where one fails, nothing ever sets the flag.
 class TestsAroundEnd {
 public:
   explicit TestsAroundEnd(const For &loop) : flag_(flag_that_ends(loop)) {

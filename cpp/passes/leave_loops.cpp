@@ -4,6 +4,7 @@
 #include "loops/traverse.h"
 #include "passes/endless_loops.h"
 #include "passes/kept_scalars.h"
+#include "passes/loop_changes.h"
 
 #include <algorithm>
 #include <map>
@@ -37,20 +38,7 @@ std::map<std::int64_t, int> reads_in(const StmtPtr &root) {
 /// they come out the same in all iterations: where one fails, nothing ever sets the flag.
 class TestsAroundEnd {
 public:
-  explicit TestsAroundEnd(const For &loop) : flag_(flag_that_ends(loop)) {
-    inside_.insert(loop.id);
-    visit_statements(loop.body(), [&](const LoopStatement &inner) {
-      if (const std::int64_t *variable = defined_variable(inner)) {
-        inside_.insert(*variable);
-      }
-      if (const auto *declared = as<DeclareLocal>(inner)) {
-        inside_.insert(declared->id);
-      } else if (const auto *assigned = as<AssignLocal>(inner)) {
-        inside_.insert(assigned->id);
-      } else if (const auto *change = as<ElementChange>(inner)) {
-        changed_.insert(change->buffer);
-      }
-    });
+  explicit TestsAroundEnd(const For &loop) : flag_(flag_that_ends(loop)), changes_(loop) {
     if (!flag_.empty()) {
       walk(loop.body(), {}, true);
     }
@@ -79,7 +67,7 @@ private:
       walk(test->otherwise(), tests, false);
     }
     for (const ValuePtr &part : conjuncts_of(test->condition)) {
-      all_same = all_same && is_invariant(part);
+      all_same = all_same && changes_.is_fixed(part);
       if (all_same) {
         tests.push_back(part);
       }
@@ -100,23 +88,8 @@ private:
     common_->resize(same);
   }
 
-  bool is_invariant(const ValuePtr &root) const {
-    bool same = true;
-    visit_value(root, [&](const Value &value) {
-      const auto *variable = as<Variable>(value);
-      const auto *own = as<Local>(value);
-      const auto *read = as<Load>(value);
-      same = same && !is<Extern>(value) &&
-             (variable == nullptr || !inside_.contains(variable->id)) &&
-             (own == nullptr || !inside_.contains(own->id)) &&
-             (read == nullptr || !changed_.contains(read->buffer));
-    });
-    return same;
-  }
-
   std::string flag_;
-  std::set<std::int64_t> inside_;
-  std::set<std::int64_t> changed_;
+  LoopChanges changes_;
   std::optional<std::vector<ValuePtr>> common_;
 };
 

@@ -267,9 +267,8 @@ def SetMemorySpace(program: Program, *arguments: str) -> Program:
     home = next((each for each in whole.declarations if each.name == space), None)
     if home is not None and home.kind == "input":
         raise _of_the_caller("SetMemorySpace", home)
-    if home is None and space in {f"{each.name}_memory" for each in whole.declarations}:
-        raise tw.DeclarationError(f"SetMemorySpace: the name {space} is taken")
-    if home is None and space in whole.names():
+    taken = whole.names() | {f"{each.name}_memory" for each in whole.declarations}
+    if home is None and space in taken:
         raise tw.DeclarationError(f"SetMemorySpace: the name {space} is taken")
     if home is not None:
         variables = [each for each in variables if each != space]

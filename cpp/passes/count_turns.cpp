@@ -3,6 +3,7 @@
 #include "loops/traverse.h"
 #include "passes/endless_loops.h"
 #include "passes/loop_changes.h"
+#include "passes/loop_memory.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,7 +26,8 @@ struct Setting {
 
 class CountedLoop {
 public:
-  explicit CountedLoop(const For &loop) : loop_(loop), changed_(loop) {}
+  CountedLoop(const For &loop, LoopMemory memory)
+      : loop_(loop), memory_(std::move(memory)), changed_(loop) {}
 
   /// Finds the statement and the count at which it sets the flag.
   bool find() {
@@ -69,10 +71,11 @@ public:
 
 private:
   /// Does a statement change nothing once the flag holds, or the count is reached? What a schedule
-  /// has put beside the loop's own statements runs in all iterations.
+  /// has put beside the loop's own statements runs in all iterations; what an iteration keeps for
+  /// itself is of no use without it.
   bool ends_all(const StmtPtr &statement) const {
-    if (is<ElementChange>(*statement)) {
-      return statement.get() == setting_;
+    if (const auto *change = as<ElementChange>(*statement)) {
+      return statement.get() == setting_ || memory_.temporaries.contains(change->buffer);
     }
     const auto *test = as<If>(statement);
     if (test == nullptr) {
@@ -202,6 +205,7 @@ private:
   }
 
   const For &loop_;
+  LoopMemory memory_;
   LoopChanges changed_;
   std::string name_; ///< of the flag
   std::vector<Setting> settings_;
@@ -213,14 +217,15 @@ private:
 
 class Counting {
 public:
-  explicit Counting(const Kernel &kernel) : kernel_(kernel), numbers_(kernel.body) {}
+  explicit Counting(const Kernel &kernel)
+      : kernel_(kernel), memories_(kernel), numbers_(kernel.body) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as_loop(statement, LoopKind::Serial);
     if (loop == nullptr || !loop->prefetches.empty()) {
       return map_children(statement, *this);
     }
-    CountedLoop counted(*loop);
+    CountedLoop counted(*loop, memories_.of(*loop));
     if (!counted.find()) {
       return map_children(statement, *this);
     }
@@ -237,6 +242,7 @@ public:
 
 private:
   const Kernel &kernel_;
+  LoopMemories memories_;
   Numbers numbers_;
 };
 

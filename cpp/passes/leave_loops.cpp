@@ -3,13 +3,14 @@
 #include "loops/linear.h"
 #include "loops/traverse.h"
 #include "passes/endless_loops.h"
-#include "passes/kept_scalars.h"
 #include "passes/loop_changes.h"
+#include "passes/loop_memory.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace tilewright {
 
@@ -19,19 +20,6 @@ namespace {
 ValuePtr denied_flag(const ValuePtr &test) {
   const ValuePtr flag = denied(test);
   return flag && (is<Load>(flag) || is<Local>(flag)) ? flag : nullptr;
-}
-
-/// How often each buffer is read in a statement and what is in it.
-std::map<std::int64_t, int> reads_in(const StmtPtr &root) {
-  std::map<std::int64_t, int> found;
-  visit_statements(root, [&](const LoopStatement &statement) {
-    visit_values(statement, [&](const Value &value) {
-      if (const auto *read = as<Load>(value)) {
-        ++found[read->buffer];
-      }
-    });
-  });
-  return found;
 }
 
 /// The tests around all places that set the flag of a loop which only that flag ends, as far as
@@ -96,34 +84,7 @@ private:
 /// One loop that may be left early.
 class LeftLoop {
 public:
-  /// `reads`: how often each buffer is read in the whole kernel.
-  LeftLoop(const For &loop, const Kernel &kernel, const std::map<std::int64_t, int> &reads,
-           const KeptScalars &kept)
-      : loop_(loop) {
-    const std::map<std::int64_t, int> inside = reads_in(loop.body());
-    const KeptScalars set_later(loop.body(), KeptScalars::Set::Before);
-    const auto count_in = [](const std::map<std::int64_t, int> &counts, std::int64_t buffer) {
-      const auto found = counts.find(buffer);
-      return found == counts.end() ? 0 : found->second;
-    };
-    visit_statements(loop.body(), [&](const LoopStatement &inner) {
-      const auto *change = as<ElementChange>(inner);
-      if (change == nullptr || kernel.buffers.at(static_cast<size_t>(change->buffer)).is_argument) {
-        return;
-      }
-      if (count_in(inside, change->buffer) == count_in(reads, change->buffer)) {
-        own_.insert(change->buffer);
-      }
-      if (is<Store>(inner) && change->subscripts.empty()) {
-        scalars_.insert(change->buffer);
-        // Set anew before an iteration reads it, although loops inside may keep it, and read in
-        // here alone; or set anew in each iteration of all loops.
-        const bool is_own = own_.contains(change->buffer) && !set_later.contains(change->buffer);
-        if (is_own || !kept.contains(change->buffer)) {
-          temporaries_.insert(change->buffer);
-        }
-      }
-    });
+  LeftLoop(const For &loop, LoopMemory memory) : loop_(loop), memory_(std::move(memory)) {
     inside_.insert(loop.id);
     visit_statements(loop.body(), [&](const LoopStatement &inner) {
       if (const std::int64_t *variable = defined_variable(inner)) {
@@ -276,7 +237,7 @@ private:
       const auto *set = as<Store>(statement);
       return inside || found.are_in(change->value) ||
              (set != nullptr && set->mask && found.are_in(set->mask)) ||
-             scalars_.contains(change->buffer) || own_.contains(change->buffer);
+             memory_.scalars.contains(change->buffer) || memory_.own.contains(change->buffer);
     }
     return std::all_of(statement->children.begin(), statement->children.end(),
                        [&](const StmtPtr &child) { return all_depend(child, inside, found); });
@@ -304,7 +265,7 @@ private:
   /// Whether the statement does nothing where the flag holds.
   bool is_idle(const StmtPtr &statement, const Idle &idle) const {
     if (const auto *set = as<Store>(statement)) {
-      return temporaries_.contains(set->buffer) ||
+      return memory_.temporaries.contains(set->buffer) ||
              (!set->mask && keeps(*set, set->value, idle, {}));
     }
     if (const auto *assigned = as<AssignLocal>(statement)) {
@@ -434,12 +395,10 @@ private:
   }
 
   const For &loop_;
+  LoopMemory memory_;
   std::map<std::int64_t, ValuePtr> values_; ///< of locals that are given one value only
-  std::set<std::int64_t> own_; ///< buffers of the kernel that are read in the loop only
-  std::set<std::int64_t> temporaries_;
-  std::set<std::int64_t> scalars_; ///< of the kernel, that are set in the loop
-  std::set<std::int64_t> inside_;  ///< variables and locals that are made in an iteration
-  std::set<std::int64_t> scoped_;  ///< buffers that are
+  std::set<std::int64_t> inside_;           ///< variables and locals that are made in an iteration
+  std::set<std::int64_t> scoped_;           ///< buffers that are
 };
 
 /// Is it a loop around blocks and threads of a GPU, inside of a kernel? All of them go through it.
@@ -456,16 +415,14 @@ bool is_around_threads(const For &loop) {
 
 class Leaving {
 public:
-  explicit Leaving(const Kernel &kernel)
-      : kernel_(kernel), reads_(reads_in(kernel.body)),
-        kept_(kernel.body, KeptScalars::Set::InIteration), numbers_(kernel.body) {}
+  explicit Leaving(const Kernel &kernel) : memories_(kernel), numbers_(kernel.body) {}
 
   StmtPtr operator()(const StmtPtr &statement) {
     const auto *loop = as_loop(statement, LoopKind::Serial);
     if (loop == nullptr || !loop->prefetches.empty() || is_around_threads(*loop)) {
       return map_children(statement, *this);
     }
-    LeftLoop::Flags flags = LeftLoop(*loop, kernel_, reads_, kept_).flags();
+    LeftLoop::Flags flags = LeftLoop(*loop, memories_.of(*loop)).flags();
     if (flags.asked_before.empty() && flags.asked_behind.empty()) {
       return map_children(statement, *this);
     }
@@ -500,9 +457,7 @@ public:
   }
 
 private:
-  const Kernel &kernel_;
-  std::map<std::int64_t, int> reads_;
-  KeptScalars kept_;
+  LoopMemories memories_;
   Numbers numbers_;
 };
 

@@ -227,6 +227,7 @@ private:
   Term ramp(const Ramp &value);
   Term reduce(const Reduce &value);
   llvm::Value *lane_test(const Binary &value);
+  llvm::Value *divisibility(const Binary &value);
   static constexpr int max_mask_bits = 64;
   llvm::Value *first_lanes(llvm::Value *count, int lanes);
   Term local(const Local &value);

@@ -108,20 +108,27 @@ llvm::Value *Semantics::divide_unguarded(Op op, ScalarType type, llvm::Value *a,
   if (!type.is_signed_integer()) {
     return quotient ? builder_.CreateUDiv(a, b) : builder_.CreateURem(a, b);
   }
+  if (op == Op::Fmod) {
+    return builder_.CreateSRem(a, b);
+  }
   llvm::Value *truncated = builder_.CreateSDiv(a, b);
   if (op == Op::TruncatedDivide) {
     return truncated;
   }
   llvm::Value *remainder = builder_.CreateSub(a, builder_.CreateMul(truncated, b));
-  if (op == Op::Fmod) {
-    return remainder;
-  }
   llvm::Value *zero = number_like(a, 0);
   llvm::Value *signs_differ = builder_.CreateICmpSLT(builder_.CreateXor(remainder, b), zero);
   llvm::Value *adjust = builder_.CreateAnd(builder_.CreateICmpNE(remainder, zero), signs_differ);
   return quotient ? builder_.CreateSelect(adjust, builder_.CreateSub(truncated, number_like(a, 1)),
                                           truncated)
                   : builder_.CreateSelect(adjust, builder_.CreateAdd(remainder, b), remainder);
+}
+
+llvm::Value *Semantics::divides(ScalarType type, llvm::Value *a, llvm::Value *b) {
+  const llvm::ConstantInt *divisor = uniform_integer(b);
+  const bool masks = divisor != nullptr && divisor->getValue().isPowerOf2();
+  llvm::Value *remainder = integer_divide(masks ? Op::Mod : Op::Fmod, type, a, b);
+  return builder_.CreateICmpEQ(remainder, number_like(a, 0));
 }
 
 llvm::Value *Semantics::divide_by_branch(Op op, ScalarType type, llvm::Value *a, llvm::Value *b) {

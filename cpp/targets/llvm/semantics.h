@@ -43,6 +43,8 @@ public:
   Term call(Op op, ValueType operand, ValueType result, const std::vector<Term> &arguments);
   Term cast(const Term &term, ValueType from, ValueType to);
   Term select(llvm::Value *condition, const Term &then, const Term &otherwise);
+  /// Of integers: whether the remainder of a by b is 0, which it is of b = 0, too.
+  llvm::Value *divides(ScalarType type, llvm::Value *a, llvm::Value *b);
 
 private:
   // convert.cpp

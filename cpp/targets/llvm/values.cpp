@@ -286,6 +286,9 @@ Term CodeEmitter::binary(const Binary &value) {
   if (llvm::Value *test = lane_test(value)) {
     return Term{test, nullptr};
   }
+  if (llvm::Value *test = divisibility(value)) {
+    return Term{test, nullptr};
+  }
   const Value &a = *value.left();
   const Value &b = *value.right();
   ValueType type = value.type;
@@ -310,6 +313,28 @@ Term CodeEmitter::binary(const Binary &value) {
     }
   }
   return semantics_.binary(value.op, type, value.type, x, y);
+}
+
+/// x % y == 0, or != 0, of integers; null for any other question. The remainder that truncates is 0
+/// where the one that floors is, has no sign to mend, and LLVM asks it of a constant y by a
+/// product.
+llvm::Value *CodeEmitter::divisibility(const Binary &value) {
+  const ValueType type = value.left()->type;
+  const auto *splat = as<Broadcast>(value.right());
+  if ((value.op != Op::Eq && value.op != Op::Ne) || !type.scalar.is_integer() ||
+      as_integer(splat == nullptr ? value.right() : splat->operand()) != 0) {
+    return nullptr;
+  }
+  const Value &remainder = *value.left();
+  const auto *call = as<Call>(remainder);
+  const bool floors = is_binary(remainder, Op::Mod);
+  if (!floors && (call == nullptr || call->op != Op::Fmod)) {
+    return nullptr;
+  }
+  const Term a = operand(*remainder.operands[0], type);
+  const Term b = operand(*remainder.operands[1], type);
+  llvm::Value *divides = semantics_.divides(type.scalar, a.re, b.re);
+  return value.op == Op::Eq ? divides : builder_.CreateNot(divides);
 }
 
 /// An index, or the least or largest of some.

@@ -7,6 +7,7 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
@@ -71,12 +72,24 @@ CpuDescription find_host() {
 
 } // namespace
 
+/// A loop with fewer iterations than the vectors of a step hold (four of eight lanes) goes one by
+/// one unless LLVM makes a second, narrower vector loop, which it does only for sixteen lanes and
+/// more by itself.
+static void make_narrow_vector_loops() {
+  const auto &options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find("epilogue-vectorization-minimum-VF");
+  if (found != options.end()) {
+    static_cast<llvm::cl::opt<unsigned> *>(found->second)->setValue(8);
+  }
+}
+
 void initialise_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
+    make_narrow_vector_loops();
   });
 }
 

@@ -13,6 +13,7 @@ from ...base.errors import ArgumentError, ArgumentOverflowError, ArgumentTypeErr
 from ...base.plurals import counted
 from .. import known_calls, tree
 from ..translated import TranslatedFunction
+from ..whiles import LIMIT
 from .c_types import Structure
 from .programs import Argument, Translated
 
@@ -64,7 +65,7 @@ def remember(
         if not each.arrays:
             origins[each.name] = known_calls.Origin(at)
             limits = np.iinfo(each.dtype)
-            low, high = int(limits.min), int(limits.max)
+            low, high = max(int(limits.min), -LIMIT), min(int(limits.max), LIMIT)
             if not function.knows_sizes or each.name in exact:
                 low = high = bound[each.name]
             alike.append(known_calls.integer(low, high))

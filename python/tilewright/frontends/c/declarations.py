@@ -28,6 +28,7 @@ from .c_types import (
     Structure,
     Void,
 )
+from .initialisers import with_braces
 from .loops import Loops
 from .parsing import Text
 from .places import same_type
@@ -51,6 +52,13 @@ __all__ = ["Declarations"]
 _ALLOCATES = {"malloc", "calloc", "aligned_alloc", "polybench_alloc_data"}
 # Arrays with values that are no constants are initialised one by one, up to so many elements.
 MOST_ELEMENTS = 64
+_MAY_BE_STRUCTURES = (
+    c_ast.ID,
+    c_ast.ArrayRef,
+    c_ast.StructRef,
+    c_ast.FuncCall,
+    c_ast.CompoundLiteral,
+)
 
 
 class Declarations(Loops):
@@ -76,7 +84,12 @@ class Declarations(Loops):
             refuse(here, f"{node.name} is void")
         constant = "const" in node.quals or "const" in _quals(node.type)
         if "static" in node.storage and not constant:
-            refuse(here, f"{node.name} is static: it would outlive the call", "make it an argument")
+            constant = node.init is not None and not self.file.may_write(node)
+            if not constant:
+                refuse(
+                    here, f"{node.name} is static: it would outlive the call", "make it an argument"
+                )
+        self.set_braces(node, of)
         if isinstance(of, Pointer):
             self._declare_pointer(node, of)
             return
@@ -110,6 +123,30 @@ class Declarations(Loops):
             else:
                 self.copy(target, self.operand(node.init), node)
         storage.constant = constant
+
+    def set_braces(self, node: Any, of: CType) -> None:
+        """Writes out the braces that the list of a declaration leaves out."""
+
+        def constant(step: Any) -> int:
+            return self.constant(_designator(step))
+
+        def is_structure(value: Any) -> bool:
+            if not isinstance(value, _MAY_BE_STRUCTURES):
+                return False
+            with self.block():
+                found = self.operand(value)
+            return isinstance(found, Place) and isinstance(found.type, Structure)
+
+        if isinstance(node.init, c_ast.InitList):
+            node.init = with_braces(of, node.init, constant, is_structure)
+
+    def compound_literal(self, node: Any) -> Value | Place | Address:
+        """`(struct P){ 1, 2 }`: a variable without a name (C99 6.5.2.5)."""
+        name = self.unique("literal")
+        self.declare_local(
+            c_ast.Decl(name, [], [], [], [], node.type.type, node.init, None, node.coord)
+        )
+        return self.operand(c_ast.ID(name, node.coord))
 
     def long_table(self, of: CType, init: Any) -> np.ndarray | None:
         """The values of a list of constants that is too long to be written element by element."""
@@ -186,10 +223,6 @@ class Declarations(Loops):
             at += 1
         for at, (_, part) in enumerate(parts):
             if at in given:
-                if isinstance(part.type, Structure | ArrayOf) and not isinstance(
-                    given[at], c_ast.InitList
-                ):
-                    refuse(self.place(given[at]), "braces are left out here", "write inner braces")
                 self.initialise(part, given[at])
             else:
                 self.clear(part, self.place(node))

@@ -88,11 +88,7 @@ class Expressions(Places):
             case c_ast.ID() | c_ast.ArrayRef() | c_ast.StructRef() | c_ast.FuncCall():
                 return self._loaded(self.operand(node), node)
             case c_ast.CompoundLiteral():
-                refuse(
-                    self.place(node),
-                    "compound literals have no translation",
-                    "declare a variable with this value",
-                )
+                return self._loaded(self.operand(node), node)
             case c_ast.InitList():
                 refuse(self.place(node), "a number is wanted, not a list in braces")
         kinds = {

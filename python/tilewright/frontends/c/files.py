@@ -76,7 +76,7 @@ class File:
         self,
         name: str,
         replacements: Sequence[bodies.Body] = (),
-        numbers: Mapping[str, int] | None = None,
+        numbers: Mapping[str, int | None] | None = None,
     ) -> programs.Translated:
         """A function, with other bodies of some statements, and numbers for some parameters."""
         if replacements or numbers:
@@ -99,7 +99,7 @@ class File:
         raise ArgumentError(f"the file defines no function {function!r}; it has {known}")
 
     def _made(
-        self, region: scops.Region, numbers: Mapping[str, int] | None = None
+        self, region: scops.Region, numbers: Mapping[str, int | None] | None = None
     ) -> programs.Translated:
         return programs.translate(
             self._parsed, region, self._externs, self._libm, numbers=numbers or {}

@@ -48,7 +48,7 @@ class CFunction(_core.KnownCalls):
         self,
         name: str,
         arguments: Mapping[str, np.ndarray | None],
-        translate: Callable[[Sequence[Body], Mapping[str, int]], Translated],
+        translate: Callable[[Sequence[Body], Mapping[str, int | None]], Translated],
         bodies: Sequence[Body] = (),
         key: str = "",
     ) -> None:

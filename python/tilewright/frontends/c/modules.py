@@ -220,7 +220,7 @@ class _Loading:
                     notes.store(signature, said)
         arguments = {name: None if table is None else restored(table) for name, table in said}
 
-        def translate(bodies: Sequence[Any], numbers: Mapping[str, int]) -> Any:
+        def translate(bodies: Sequence[Any], numbers: Mapping[str, int | None]) -> Any:
             return self.file.translated(name, bodies, numbers)
 
         return CFunction(name, arguments, translate, key=key)

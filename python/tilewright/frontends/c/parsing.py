@@ -57,6 +57,19 @@ class CFile:
             return Location(self.name, 1, 1)
         return self.source.place(coord.line, coord.column or 1)
 
+    def may_write(self, declared: Any) -> bool:
+        """Whether some function of the file writes a variable of this name, or lets another one do so: an
+        array that stands without a subscript, or an address that is taken."""
+        name, is_number = declared.name, _is_number(declared)
+        for function in self.functions.values():
+            for each in nodes(function.body):
+                if _written_name(each) == name:
+                    return True
+                reads = is_number or isinstance(each, c_ast.ArrayRef)
+                if not reads and any(_is_named(child, name) for _, child in each.children()):
+                    return True
+        return False
+
 
 def parse(source: Preprocessed, name: str) -> CFile:
     """Parses preprocessed C.
@@ -164,6 +177,10 @@ def nodes(node: Any) -> Iterator[Any]:
         stack.extend(child for _, child in reversed(node.children()))
 
 
+def _is_named(node: Any, name: str) -> bool:
+    return isinstance(node, c_ast.ID) and node.name == name
+
+
 def names_in(node: Any) -> set[str]:
     """The identifiers that are named in a part of the program."""
     return {each.name for each in nodes(node) if isinstance(each, c_ast.ID)}
@@ -185,6 +202,16 @@ def root_name(node: Any) -> str:
                 return ""
 
 
+def _written_name(node: Any) -> str:
+    """What an assignment writes, or what the address is taken of; "" for other nodes."""
+    match node:
+        case c_ast.Assignment():
+            return root_name(node.lvalue)
+        case c_ast.UnaryOp() if node.op in ("++", "--", "p++", "p--", "&"):
+            return root_name(node.expr)
+    return ""
+
+
 def assigned_names(node: Any) -> set[str]:
     """The variables that a part of the program may write: by assignments, and by addresses that are
     taken. Those that it declares itself are others, even if they have the names of outer ones. Arrays
@@ -193,10 +220,8 @@ def assigned_names(node: Any) -> set[str]:
     match node:
         case None:
             return found
-        case c_ast.Assignment():
-            found.add(root_name(node.lvalue))
-        case c_ast.UnaryOp() if node.op in ("++", "--", "p++", "p--", "&"):
-            found.add(root_name(node.expr))
+        case c_ast.Assignment() | c_ast.UnaryOp():
+            found.add(_written_name(node))
         case c_ast.Compound():
             declared: set[str] = set()
             for item in node.block_items or []:

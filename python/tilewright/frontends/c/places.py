@@ -71,6 +71,8 @@ class Places(Pointers):
                 return self._cast(node)
             case c_ast.FuncCall():
                 return self.call(node)
+            case c_ast.CompoundLiteral():
+                return self.compound_literal(node)
         return self.value(node)
 
     def call(self, node: Any) -> Value | Place | Address:

@@ -100,7 +100,7 @@ def translate(
     externs: Mapping[str, object],
     libm: bool,
     summarising: bool = False,
-    numbers: Mapping[str, int] | None = None,
+    numbers: Mapping[str, int | None] | None = None,
 ) -> Translated:
     """The program of a region.
 
@@ -110,7 +110,7 @@ def translate(
         externs: functions that are given by value.
         libm: whether mathematics is the C library's.
         summarising: only the accesses of the program are wanted, so that values may be unknown.
-        numbers: what integer arguments are that nothing changes, by name. They stay arguments.
+        numbers: what integer arguments are that nothing changes, by name; None of data. They stay arguments.
 
     Raises:
         TranslationError: for what has no translation.
@@ -136,7 +136,7 @@ class _Translation(Inlining):
         self.parameters: dict[str, np.dtype] = {}
         self.context: list[Expression] = []
         self.extents: dict[str, str] = {}
-        self.numbers: Mapping[str, int] = {}
+        self.numbers: Mapping[str, int | None] = {}
 
     # The file scope -----------------------------------------------------------------------------
 
@@ -169,6 +169,7 @@ class _Translation(Inlining):
             refuse(here, f"{node.name} is declared twice with different meanings")
         of = self.type_of(node)
         constant = "const" in node.quals and not assigned
+        self.set_braces(node, of)
         if constant and isinstance(of, Number) and node.init is not None:
             value = converted(self.value(node.init), of, here)
             if isinstance(value.tree, Literal):
@@ -315,12 +316,12 @@ class _Translation(Inlining):
 
     def _declare_number(self, node: Any, of: Number, is_parameter: bool, changed: bool) -> None:
         here = self.place(node)
-        if is_parameter:
+        if is_parameter and self.numbers.get(node.name, 0) is not None:
             name = self.unique(node.name)
             self.parameters[name] = of.dtype
-            value = Value(of, Variable(name, of.dtype))
-            if name in self.numbers:
-                value = Value(of, Literal(self.numbers[name], of.dtype))
+            number = self.numbers.get(name)
+            known = Variable(name, of.dtype) if number is None else Literal(number, of.dtype)
+            value = Value(of, known)
             if not changed:
                 self.scope.names[node.name] = Known(value)
                 return

@@ -3,6 +3,7 @@
 That is the order of the file with better nests in it. Where arguments say how far apart elements lie,
 as `incx` of the BLAS does, or by how much a loop counts on, they are numbers in the kernel: a subscript
 `i * incx` is affine then, and the loop is one over a range. A few such values have kernels of their own.
+Integers that are too large for sizes (`whiles.LIMIT`) are no parameters of it but data.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ...base.errors import TilewrightError
 from .. import tree
 from ..dataflow import to_function
 from ..translated import TranslatedFunction
+from ..whiles import LIMIT
 from .programs import Translated
 
 __all__ = ["Running", "strides_of"]
@@ -28,11 +30,13 @@ class Running:
 
     Args:
         function: as nobody has scheduled it.
-        translate: makes the program with numbers for some of its parameters.
+        translate: makes the program with numbers for some of its parameters; None: it is data.
     """
 
     def __init__(
-        self, function: TranslatedFunction, translate: Callable[[Mapping[str, int]], Translated]
+        self,
+        function: TranslatedFunction,
+        translate: Callable[[Mapping[str, int | None]], Translated],
     ) -> None:
         self._function = function
         self._translate = translate
@@ -40,6 +44,7 @@ class Running:
         self._made: dict[tuple[int, ...], TranslatedFunction] = {}
         # What those with numbers are made from: whether an array has rows may differ from the general one.
         self._programs: dict[tuple[int, ...], Translated] = {}
+        self._of_data: dict[tuple[str, ...], tuple[TranslatedFunction, Translated] | None] = {}
         self._lock = threading.Lock()
 
     @property
@@ -50,7 +55,7 @@ class Running:
     def wait_optimized(self, timeout: float | None) -> bool:
         """Of all that were made so far; see `tw.Function.wait_optimized`."""
         with self._lock:
-            made = list(self._made.values())
+            made = [*self._made.values(), *(each[0] for each in self._of_data.values() if each)]
         said = [each.function.wait_optimized(timeout) for each in made]
         return all(said)
 
@@ -64,6 +69,10 @@ class Running:
             program: the function's.
             bound: parameters and arrays of the call, by name.
         """
+        large = tuple(name for name in program.parameters if abs(int(bound[name])) > LIMIT)
+        if large:
+            found = self._with_data(large)
+            return (self.general, (), None) if found is None else found
         if self._strides is None:
             self._strides = strides_of(program)
         values = tuple(int(bound[name]) for name in self._strides)
@@ -71,6 +80,21 @@ class Running:
         if not values or (values not in self._made and own >= MOST_STRIDES):
             return self.general, (), None
         return self._for(values), self._strides, self._programs.get(values)
+
+    def _with_data(
+        self, large: tuple[str, ...]
+    ) -> tuple[TranslatedFunction, tuple[str, ...], Translated] | None:
+        """For calls with such arguments; None if it has no translation without them as parameters."""
+        with self._lock:
+            if large not in self._of_data:
+                try:
+                    translated = self._translate(dict.fromkeys(large))
+                    made = to_function(translated.program, leaving_has_no_meaning=True)
+                    self._of_data[large] = made.with_better_nests(made), translated
+                except TilewrightError:
+                    self._of_data[large] = None
+            found = self._of_data[large]
+        return None if found is None else (found[0], (), found[1])
 
     def _for(self, values: tuple[int, ...]) -> TranslatedFunction:
         with self._lock:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...base.errors import ArgumentOverflowError, ArgumentTypeError
 from .. import known_calls
+from ..whiles import LIMIT
 from .groups import MOST_PARTS, Group, flattened, group_of
 from .kinds import Kind, kind_of
 
@@ -73,7 +74,7 @@ class ParameterSlot:
 
 @dataclass(frozen=True)
 class NumberSlot:
-    """A float, a complex number or a truth value."""
+    """A float, a complex number, or an integer that is too large for a size (`whiles.LIMIT`)."""
 
     argument: str
     name: str
@@ -271,6 +272,9 @@ def _leaf_slot(
             raise ArgumentOverflowError(
                 f"{name}(): the argument {argument} = {value} does not fit 64 bits"
             )
+        if abs(int(value)) > LIMIT:
+            values[own] = np.asarray(value, kind.dtype)
+            return NumberSlot(argument, own, kind)
         values[own] = int(value)
         return ParameterSlot(argument, own, kind)
     values[own] = np.asarray(value, kind.dtype)
@@ -350,7 +354,7 @@ def alike(
                 given.append(known_calls.array(extents, is_whole, slot.turned))
             case ParameterSlot():
                 origins[slot.name] = known_calls.Origin(at)
-                bounds = () if is_general else (values[slot.name],) * 2
+                bounds = (-LIMIT, LIMIT) if is_general else (values[slot.name],) * 2
                 given.append(known_calls.integer(*bounds))
             case NumberSlot():
                 origins[slot.name] = known_calls.Origin(at)

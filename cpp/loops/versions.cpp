@@ -130,10 +130,31 @@ private:
   }
 
   ValuePtr on_other_buffer(const ValuePtr &value) {
-    if (is<Load>(value)) {
+    switch (value->kind) {
+    case ValueKind::Load:
       return of_other_buffer<Load>(*value);
+    case ValueKind::Matrices:
+      return of_other_buffer<Matrices>(*value);
+    case ValueKind::Aligned:
+      return of_other_buffer<Aligned>(*value);
+    case ValueKind::Extern:
+      return is_address(cast<Extern>(value)) ? address_of_other_buffer(*value) : nullptr;
+    default:
+      return nullptr;
     }
-    return is<Matrices>(value) ? of_other_buffer<Matrices>(*value) : nullptr;
+  }
+
+  static bool is_address(const Extern &call) { return call.function->address_in >= 0; }
+
+  ValuePtr address_of_other_buffer(const Value &value) {
+    auto moved = copy_of<Extern>(value);
+    auto address = std::make_shared<ExternFunction>(*moved->function);
+    address->address_in = at(buffers_, address->address_in);
+    moved->function = std::move(address);
+    for (ValuePtr &operand : moved->operands) {
+      operand = rewrite_(operand);
+    }
+    return moved;
   }
 
   template <typename Access>

@@ -58,5 +58,11 @@ def test_legal_schedules_of_blocks_compute_the_same(seed: int) -> None:
         for n, m in ((4, 3), (1, 1), (0, 2), (3, 0)):
             x = np.random.default_rng(seed).integers(-9, 9, (n + 2, m))
             np.testing.assert_array_equal(f(x), expected(case, x), err_msg=str(case))
+        # In one kernel with the loops as declared, whose arrays have other numbers.
+        f["A"].cache("x", "i")
+        f.when_work(rng.choice((10, 40)))
+        for n, m in ((4, 3), (1, 1), (5, 0)):
+            x = np.random.default_rng(seed).integers(-9, 9, (n + 2, m))
+            np.testing.assert_array_equal(f(x), expected(case, x), err_msg=f"{case}, versions")
             np.testing.assert_array_equal(f.evaluate(x), expected(case, x), err_msg=str(case))
         compared += 1

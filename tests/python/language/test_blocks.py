@@ -479,3 +479,40 @@ def test_a_condition_on_parameters():
     f = tw.function("f", outputs=[tw.computation("y", {c: m}, total[c] + 1, where=n >= 2)])
     given = np.arange(12.0).reshape(4, 3)
     np.testing.assert_array_equal(f(given), 2 * given[:2].sum(axis=0) + 1)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_loops_as_declared_beside_scheduled_ones(split):
+    """Commands have added arrays before those that the block reads: each version passes its own."""
+    rows, columns, n = tw.params("rows columns n")
+    b, r, c, k = tw.iters("b r c k")
+    x = tw.input("x", [rows, n], tw.int64)
+    w = tw.input("w", [n, columns], tw.int64)
+    product = tw.computation(
+        "product", {b: rows, r: columns}, tw.sum(x[b, k] * w[k, r], over={k: n})
+    )
+
+    def running(row, out):
+        out[...] = np.cumsum(row)
+
+    (sums,) = tw.block(
+        "running",
+        running,
+        {b: rows},
+        reads=[product.part[b, :]],
+        writes={"sums": ([columns], tw.int64)},
+    )
+    f = tw.function(
+        "f",
+        outputs=[tw.computation("o", {b: rows, c: columns}, sums[b, c])],
+        default_schedule=False,
+    )
+    if split:
+        product.split(k, 4).rfactor("k0")
+    else:
+        product.cache(w, b)
+    f.when_work(40)
+    for shape in ((1, 2, 3), (6, 5, 7)):
+        left = np.arange(shape[0] * shape[2]).reshape(shape[0], shape[2])
+        right = np.arange(shape[2] * shape[1]).reshape(shape[2], shape[1]) - 7
+        np.testing.assert_array_equal(f(left, right), np.cumsum(left @ right, axis=1))

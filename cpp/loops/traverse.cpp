@@ -1,5 +1,6 @@
 #include "loops/traverse.h"
 
+#include "algorithm/extern_function.h"
 #include "loops/dispatch.h"
 
 #include <algorithm>
@@ -269,6 +270,26 @@ private:
 StmtPtr copy_with(const StmtPtr &root, const std::unordered_map<std::int64_t, ValuePtr> &variables,
                   Numbers &numbers) {
   return Renumbering(root, variables, numbers)(root);
+}
+
+std::optional<std::int64_t> given_buffer(const Value &value) {
+  const auto *call = as<Extern>(value);
+  return call != nullptr && call->function->address_in >= 0
+             ? std::optional(call->function->address_in)
+             : std::nullopt;
+}
+
+std::optional<std::int64_t> buffer_named_in(const Value &value) {
+  switch (value.kind) {
+  case ValueKind::Load:
+    return cast<Load>(value).buffer;
+  case ValueKind::Matrices:
+    return cast<Matrices>(value).buffer;
+  case ValueKind::Aligned:
+    return cast<Aligned>(value).buffer;
+  default:
+    return given_buffer(value);
+  }
 }
 
 } // namespace tilewright

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -61,6 +62,12 @@ void each_value(const LoopStatement &statement, const std::function<void(const V
 /// once.
 void visit_values(const LoopStatement &statement, const std::function<void(const Value &)> &visit);
 void visit_value(const ValuePtr &root, const std::function<void(const Value &)> &visit);
+
+/// The buffer whose address a call of a function of C is given: the function may write it.
+std::optional<std::int64_t> given_buffer(const Value &value);
+
+/// The buffer that a value reads, or gives the address of; nothing for other values.
+std::optional<std::int64_t> buffer_named_in(const Value &value);
 
 /// Numbers for new variables and locals, above all that occur in a kernel.
 class Numbers {

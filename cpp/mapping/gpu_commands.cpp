@@ -44,8 +44,8 @@ void make_room_for_lanes(TimeSpaceMap &map, const Command &command) {
 void tag_axes(MappingState &state, const Command &command, const std::vector<std::string> &loops,
               Tag tag) {
   if (loops.empty() || loops.size() > max_axes) {
-    refuse(command, "a grid and a block have at most three dimensions, got " +
-                        counted(loops.size(), "loop"));
+    refuse(command, "a grid and a block have one to three dimensions, and this is given " +
+                        (loops.empty() ? "no loops" : counted(loops.size(), "loop")));
   }
   TimeSpaceMap &map = state.time_space.at(command.computation);
   std::vector<size_t> positions;

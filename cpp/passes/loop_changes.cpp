@@ -1,16 +1,8 @@
 #include "passes/loop_changes.h"
 
-#include "algorithm/extern_function.h"
 #include "loops/traverse.h"
 
 namespace tilewright {
-
-std::optional<std::int64_t> given_buffer(const Value &value) {
-  const auto *call = as<Extern>(value);
-  return call != nullptr && call->function->address_in >= 0
-             ? std::optional(call->function->address_in)
-             : std::nullopt;
-}
 
 LoopChanges::LoopChanges(const For &loop) {
   variables_.insert(loop.id);

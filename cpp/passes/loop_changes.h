@@ -4,13 +4,9 @@
 #include "loops/loop_ir.h"
 
 #include <cstdint>
-#include <optional>
 #include <set>
 
 namespace tilewright {
-
-/// The buffer whose address a call of a function of C is given: the function may write it.
-std::optional<std::int64_t> given_buffer(const Value &value);
 
 class LoopChanges {
 public:

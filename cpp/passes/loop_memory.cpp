@@ -11,8 +11,8 @@ std::map<std::int64_t, int> reads_in(const StmtPtr &root) {
   std::map<std::int64_t, int> found;
   visit_statements(root, [&](const LoopStatement &statement) {
     visit_values(statement, [&](const Value &value) {
-      if (const auto *read = as<Load>(value)) {
-        ++found[read->buffer];
+      if (const auto buffer = buffer_named_in(value)) {
+        ++found[*buffer];
       }
     });
   });

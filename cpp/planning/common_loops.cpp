@@ -86,6 +86,30 @@ OrderedFlow ordered_flow(const Mapping &mapping, const FlowGraph::Edge &edge) {
   return flow;
 }
 
+/// `mapping`, in which loops run backwards where all that a member needs of itself is behind: the
+/// second sweep of an alternating direction, inside the steps of time.
+Mapping along_own_flow(Mapping mapping, const FlowGraph &graph) {
+  for (const FlowGraph::Edge &edge : graph.flow) {
+    if (edge.source != edge.sink) {
+      continue;
+    }
+    isl::map pairs = edge.relation;
+    const size_t loops = mapping.time_space(edge.source).dimensions.size();
+    for (size_t level = 0; level < loops; ++level) {
+      const LoopDimension loop = mapping.time_space(edge.source).dimensions[level];
+      const ComparedLoops by_order = compare_loops(pairs, loop.value, loop.value);
+      if (!checked(by_order.larger.is_empty(), doing_common_loops)) {
+        if (!checked(by_order.smaller.is_empty(), doing_common_loops)) {
+          break;
+        }
+        mapping = mapping.with({edge.source, "reverse", {loop.name}, {}});
+      }
+      pairs = by_order.equal;
+    }
+  }
+  return mapping;
+}
+
 /// The first order by name of the members, in which each is behind those that it needs in the same
 /// iteration of their `shared` common loops; nothing if these loops cannot be common.
 std::optional<std::vector<std::string>> order_in_loops(const std::vector<OrderedFlow> &flows,
@@ -123,13 +147,14 @@ std::optional<std::vector<std::string>> order_in_loops(const std::vector<Ordered
 
 } // namespace
 
-std::vector<Mapping> in_common_loops_by_flow(const Mapping &mapping,
+std::vector<Mapping> in_common_loops_by_flow(const Mapping &given,
                                              const std::vector<std::vector<std::string>> &groups) {
   std::set<std::string> members;
   for (const std::vector<std::string> &group : groups) {
     members.insert(group.begin(), group.end());
   }
-  const FlowGraph graph = flow_graph(build_program(mapping), members);
+  const FlowGraph graph = flow_graph(build_program(given), members);
+  const Mapping mapping = along_own_flow(given, graph);
   Mapping first = mapping;
   Mapping last = mapping;
   for (const std::vector<std::string> &group : groups) {

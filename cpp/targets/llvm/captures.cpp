@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-/// The buffers that a loop reads or writes: a kernel of many loops has many temporaries, and each
-/// loop takes its own along.
+/// The buffers that a loop reads, writes, or lets a block do so: a kernel of many loops has many
+/// temporaries, and each loop takes its own along.
 std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop) {
   std::unordered_set<std::int64_t> found;
   const auto collect = [&](const LoopStatement &statement) {
@@ -15,8 +15,8 @@ std::unordered_set<std::int64_t> buffers_in(const LoopStatement &loop) {
       found.insert(change->buffer);
     }
     visit_values(statement, [&](const Value &value) {
-      if (const auto *load = as<Load>(value)) {
-        found.insert(load->buffer);
+      if (const auto buffer = buffer_named_in(value)) {
+        found.insert(*buffer);
       }
     });
   };

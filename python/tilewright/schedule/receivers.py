@@ -27,6 +27,8 @@ def no_computation(function: _core.Function, name: object) -> str:
     try:
         if isinstance(name, str):
             function._array(name)
+            if name in function.inputs:
+                return f"{name} is an input of {function.name} and has no loops; {known}"
             return (
                 f"{name} has no loops and no memory in {function.name}: it is a view, which its readers "
                 f"read through, or a command has put it into its readers; {known}"

@@ -163,7 +163,7 @@ def key_of(value: list[Any]) -> str:
             return [operation, rest[0], ranges, where, text(rest[3], known, depth + 1)]
         inner = [text(part, known, depth) for part in parts(node)]
         kept = [affine(c, known) for c in rest[0]] if operation == "select" else []
-        if operation in ("cast", "call"):
+        if operation in ("cast", "call", "const"):
             kept = [rest[0]]
         return [operation, kept, *inner, rest[-1] if operation == "while" else None]
 

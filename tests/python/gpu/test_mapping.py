@@ -486,7 +486,7 @@ def test_mappings_that_make_no_kernel_are_refused(
 @pytest.mark.parametrize(
     ("message", "give"),
     [
-        ("at most three dimensions", lambda C: C.gpu_block("i", "i", "i", "i")),
+        ("one to three dimensions", lambda C: C.gpu_block("i", "i", "i", "i")),
         ("outermost first", lambda C: C.gpu_thread("i1", "i0")),
         ("expected gpu", lambda C: C.gpu()),
         ("no loop", lambda C: C.gpu("nothing")),

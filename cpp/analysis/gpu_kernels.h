@@ -74,7 +74,8 @@ private:
   const std::vector<Access> &accesses_of(size_t statement) const;
   isl::map touching(const Statement &first, const Access &a, const Statement &second,
                     const Access &b, bool reused) const;
-  isl::map same_thread(size_t first, const Access &a, size_t second, const Access &b) const;
+  bool differ_in_thread(size_t first, const Access &before, size_t second, const Access &after,
+                        const isl::map &pairs) const;
   bool other_threads(size_t first, const Access &a, size_t second, const Access &b,
                      const isl::map &pairs) const;
   const GpuKernel *kernel_of_buffer(size_t buffer) const;

@@ -142,13 +142,11 @@ isl::map GpuKernels::touching(const Statement &first, const Access &a, const Sta
   return checked(pairs, doing_gpu_waits);
 }
 
-/// Instances that the same thread of a block runs.
-isl::map GpuKernels::same_thread(size_t first, const Access &before, size_t second,
-                                 const Access &after) const {
-  const Statement &a = program_.statements[first];
-  const Statement &b = program_.statements[second];
+/// Are two of these instances run by different threads of a block? Asked by axis and by which of
+/// the numbers is larger: that is quicker than whether all pairs are among those of one thread.
+bool GpuKernels::differ_in_thread(size_t first, const Access &before, size_t second,
+                                  const Access &after, const isl::map &pairs) const {
   const GpuKernel &kernel = *kernel_of(first);
-  isl::map same = isl::map::from_domain_and_range(a.domain, b.domain);
   const auto number = [&](size_t s, const Access &access, size_t axis) {
     const Statement &statement = program_.statements[s];
     std::optional<size_t> level = thread_level(statement, static_cast<int>(axis));
@@ -164,12 +162,20 @@ isl::map GpuKernels::same_thread(size_t first, const Access &before, size_t seco
     return level ? statement.loops[*level].mod(threads) : zero;
   };
   for (size_t axis = 0; axis < 3; ++axis) {
-    if (kernel.threads[axis] > 1) {
-      same = same.intersect(isl::manage(isl_pw_aff_eq_map(number(first, before, axis).release(),
-                                                          number(second, after, axis).release())));
+    if (kernel.threads[axis] == 1) {
+      continue;
+    }
+    const isl::pw_aff one = number(first, before, axis);
+    const isl::pw_aff other = number(second, after, axis);
+    const isl::map smaller = isl::manage(isl_pw_aff_lt_map(one.copy(), other.copy()));
+    const isl::map larger = isl::manage(isl_pw_aff_gt_map(one.copy(), other.copy()));
+    for (const isl::map &differing : {smaller, larger}) {
+      if (!checked(pairs.intersect(differing).is_empty(), doing_gpu_waits)) {
+        return true;
+      }
     }
   }
-  return checked(same, doing_gpu_waits);
+  return false;
 }
 
 bool GpuKernels::other_threads(size_t first, const Access &a, size_t second, const Access &b,
@@ -183,8 +189,7 @@ bool GpuKernels::other_threads(size_t first, const Access &a, size_t second, con
   }
   // Which thread has an iteration of a spread loop is the code's choice.
   return a.by_any || b.by_any || has_spread(program_.statements[first]) ||
-         has_spread(program_.statements[second]) ||
-         !checked(pairs.is_subset(same_thread(first, a, second, b)), doing_gpu_waits);
+         has_spread(program_.statements[second]) || differ_in_thread(first, a, second, b, pairs);
 }
 
 bool GpuKernels::must_wait(size_t first, size_t second, size_t levels, bool carried,

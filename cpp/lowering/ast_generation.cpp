@@ -360,6 +360,11 @@ enum class Attempt {
 constexpr std::array attempts = {Attempt::Plain, Attempt::FewerJoined, Attempt::InOnePiece,
                                  Attempt::AllSeparated, Attempt::BlocksApart};
 
+/// Asked first, each for so many of isl's operations: where joining parts of sets takes minutes,
+/// loops without it often take a moment.
+constexpr std::array quick_attempts = {Attempt::Plain, Attempt::FewerJoined};
+constexpr std::uint64_t quick_limit = 1'000'000;
+
 /// isl's options for the loops: those over a GPU's blocks and threads stay in one piece, as pieces
 /// of them would need blocks and threads of their own, and so do those over blocks whose size is an
 /// expression in parameters, of which each would be a loop of its own, and not parallel, those
@@ -490,6 +495,19 @@ GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan>
   int whole_loops = 0;
   for (const Anchor &anchor : anchors) {
     whole_loops = std::max(whole_loops, together == Together::Whole ? anchor.level : 0);
+  }
+  for (const Attempt attempt : quick_attempts) {
+    try {
+      const OperationLimit limit(quick_limit);
+      part.root = nodes(program, group, part.dimensions, schedule, whole_loops, attempt);
+    } catch (const Error &error) {
+      if (error.kind != ErrorKind::Limit) {
+        throw;
+      }
+    }
+    if (!part.root.is_null()) {
+      return part;
+    }
   }
   for (const Attempt attempt : attempts) {
     part.root = nodes(program, group, part.dimensions, schedule, whole_loops, attempt);

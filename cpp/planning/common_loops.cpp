@@ -54,6 +54,15 @@ Mapping around_the_last(const Mapping &mapping, const std::vector<std::string> &
   return result;
 }
 
+/// So many outer loops all members have.
+size_t common_rank(const Mapping &mapping, const std::vector<std::string> &group) {
+  size_t common = SIZE_MAX;
+  for (const std::string &name : group) {
+    common = std::min(common, (*mapping.function().find(name))->rank());
+  }
+  return common;
+}
+
 /// What the flow of values from one member of a group to another one asks of their common loops.
 struct OrderedFlow {
   std::string source;
@@ -86,26 +95,61 @@ OrderedFlow ordered_flow(const Mapping &mapping, const FlowGraph::Edge &edge) {
   return flow;
 }
 
-/// `mapping`, in which loops run backwards where all that a member needs of itself is behind: the
-/// second sweep of an alternating direction, inside the steps of time.
-Mapping along_own_flow(Mapping mapping, const FlowGraph &graph) {
+/// A flow of values and its pairs of instances that outer loops do not tell apart.
+struct OpenFlow {
+  const FlowGraph::Edge *edge;
+  isl::map pairs;
+};
+
+/// `mapping`, in which loops run backwards if all these flows go against them there: level by
+/// level, the loop of each member.
+Mapping along_flows(Mapping mapping, std::vector<OpenFlow> flows,
+                    const std::vector<std::string> &members, size_t levels) {
+  for (size_t level = 0; level < levels && !flows.empty(); ++level) {
+    const auto loop_of = [&](const std::string &name) {
+      return mapping.time_space(name).dimensions[level];
+    };
+    bool against = false;
+    bool along = false;
+    for (OpenFlow &flow : flows) {
+      const ComparedLoops by_order = compare_loops(flow.pairs, loop_of(flow.edge->source).value,
+                                                   loop_of(flow.edge->sink).value);
+      against = against || !checked(by_order.larger.is_empty(), doing_common_loops);
+      along = along || !checked(by_order.smaller.is_empty(), doing_common_loops);
+      flow.pairs = by_order.equal;
+    }
+    if (against && along) {
+      break;
+    }
+    for (const std::string &name : members) {
+      mapping = against ? mapping.with({name, "reverse", {loop_of(name).name}, {}}) : mapping;
+    }
+  }
+  return mapping;
+}
+
+/// The members of a group with loops backwards where all that they need of each other is behind,
+/// and then those of one member where all is that it needs of itself: the second sweep of an
+/// alternating direction, inside the steps of time.
+Mapping along_flow(Mapping mapping, const FlowGraph &graph, const std::vector<std::string> &group,
+                   size_t common) {
+  const auto is_member = [&](const std::string &name) {
+    return std::find(group.begin(), group.end(), name) != group.end();
+  };
+  std::vector<OpenFlow> all;
+  std::map<std::string, std::vector<OpenFlow>> own;
   for (const FlowGraph::Edge &edge : graph.flow) {
-    if (edge.source != edge.sink) {
-      continue;
+    if (is_member(edge.source) && is_member(edge.sink)) {
+      all.push_back({&edge, edge.relation});
     }
-    isl::map pairs = edge.relation;
-    const size_t loops = mapping.time_space(edge.source).dimensions.size();
-    for (size_t level = 0; level < loops; ++level) {
-      const LoopDimension loop = mapping.time_space(edge.source).dimensions[level];
-      const ComparedLoops by_order = compare_loops(pairs, loop.value, loop.value);
-      if (!checked(by_order.larger.is_empty(), doing_common_loops)) {
-        if (!checked(by_order.smaller.is_empty(), doing_common_loops)) {
-          break;
-        }
-        mapping = mapping.with({edge.source, "reverse", {loop.name}, {}});
-      }
-      pairs = by_order.equal;
+    if (edge.source == edge.sink && is_member(edge.source)) {
+      own[edge.source].push_back({&edge, edge.relation});
     }
+  }
+  mapping = along_flows(std::move(mapping), std::move(all), group, common);
+  for (auto &[name, flows] : own) {
+    const size_t loops = mapping.time_space(name).dimensions.size();
+    mapping = along_flows(std::move(mapping), std::move(flows), {name}, loops);
   }
   return mapping;
 }
@@ -154,14 +198,13 @@ std::vector<Mapping> in_common_loops_by_flow(const Mapping &given,
     members.insert(group.begin(), group.end());
   }
   const FlowGraph graph = flow_graph(build_program(given), members);
-  const Mapping mapping = along_own_flow(given, graph);
+  Mapping mapping = given;
+  for (const std::vector<std::string> &group : groups) {
+    mapping = along_flow(std::move(mapping), graph, group, common_rank(given, group));
+  }
   Mapping first = mapping;
   Mapping last = mapping;
   for (const std::vector<std::string> &group : groups) {
-    size_t common = SIZE_MAX;
-    for (const std::string &name : group) {
-      common = std::min(common, (*mapping.function().find(name))->rank());
-    }
     const auto is_member = [&](const std::string &name) {
       return std::find(group.begin(), group.end(), name) != group.end();
     };
@@ -172,7 +215,7 @@ std::vector<Mapping> in_common_loops_by_flow(const Mapping &given,
       }
     }
     std::optional<std::vector<std::string>> order;
-    size_t shared = common;
+    size_t shared = common_rank(mapping, group);
     for (; shared > 0 && !order; --shared) {
       order = order_in_loops(flows, group, shared);
     }
@@ -187,12 +230,8 @@ std::vector<Mapping> in_common_loops_by_flow(const Mapping &given,
 
 Mapping in_common_loops_by_trial(const Mapping &mapping, const std::vector<std::string> &group,
                                  const std::function<bool(const Mapping &)> &is_legal) {
-  size_t common = SIZE_MAX;
-  for (const std::string &name : group) {
-    common = std::min(common, (*mapping.function().find(name))->rank());
-  }
   constexpr size_t max_members = 4;
-  for (size_t shared = common; shared > 0; --shared) {
+  for (size_t shared = common_rank(mapping, group); shared > 0; --shared) {
     std::vector<std::string> order = group;
     std::sort(order.begin(), order.end());
     do {

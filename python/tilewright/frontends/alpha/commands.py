@@ -111,8 +111,8 @@ def RenameVariable(program: Program, system: str, varName: str, newVarName: str)
     """A variable under another name; see `rewrites.renaming.rename_variable`."""
     _require_name(
         newVarName,
-        "affine s {{ {name}_N | {name}_N > 0 }} output int {name}, {name}_; "
-        "let {name} = 1; {name}_ = 1 + {name}; .",
+        "affine s {{ {name}_N | {name}_N > 0 }} output int {name}, {name}_ {{ i | i == 0 }}; "
+        "let {name}[i] = 1; {name}_[i] = {name}[i] + {name}[i]; .",
     )
     return program.with_system(rename_variable(program.system(system), varName, newVarName))
 

@@ -15,9 +15,11 @@ import tilewright as tw
 
 from ...base.checks import SCHEDULE, an_integer, described
 from .checking import check, grounded
+from .errors import Source
 from .history import Rewrites, Step
 from .mapping.running import mapped_function, still_fitting
 from .mapping.values import TargetMapping
+from .nesting import require_shallow, too_deep
 from .printing import ashow, print_ast, show
 from .reading import read
 from .tree import Program as ProgramTree
@@ -243,12 +245,21 @@ def load(
     """
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         path = Path(source)
-        return Program(read(path.read_text(encoding="utf-8"), str(path)), externs)
+        return _loaded(Source(str(path), path.read_text(encoding="utf-8")), externs)
     if not isinstance(source, str):
         raise tw.DeclarationTypeError(
             f"tw.alpha.load takes the text of a program or a path, not {type(source).__name__}"
         )
-    return Program(read(source), externs)
+    return _loaded(Source("<alpha>", source), externs)
+
+
+def _loaded(source: Source, externs: Mapping[str, tw.Extern] | None) -> Program:
+    try:
+        read_tree = read(source.text, source.file)
+        require_shallow(source, read_tree)
+        return Program(read_tree, externs)
+    except RecursionError:
+        raise too_deep(source) from None
 
 
 def origin_of(function: tw.Function) -> tuple[Program, str] | None:

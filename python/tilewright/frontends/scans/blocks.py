@@ -221,6 +221,12 @@ class _Rewrite:
         """What blocks do to the values before them, the values that are carried, and a view through
         which the first iterations of a block read those."""
         for member in self.carriers():
+            if not member.firsts:
+                raise tw.DeclarationError(
+                    f"{member.name} is no scan that is cut into blocks: it has no branch for the first "
+                    "iterations, which need no earlier one; give it one, or put what reads earlier "
+                    "iterations for it into it (Inline)"
+                )
             name = self.fresh(f"{member.name}_first")
             self.firsts[member.name] = self.of_pieces(name, member, member.firsts)
         whole = self.blocks_of(self.steps)
@@ -310,9 +316,13 @@ class _Rewrite:
         lower, upper = self.limits()
         chosen = lower if self.direction > 0 else upper
         if len(chosen) != 1:
+            where = (
+                f"is one of {', '.join(map(str, chosen))}, as other iterators say"
+                if chosen
+                else "has no affine place, as where only each second one needs an earlier one"
+            )
             raise tw.DeclarationError(
-                f"{state.computation} is no scan that is cut into blocks: its first iteration is one of "
-                f"{', '.join(map(str, chosen))}, as other iterators say"
+                f"{state.computation} is no scan that is cut into blocks: its first iteration {where}"
             )
         place = chosen[0] - Linear(None, state.delay * self.direction)
         return self.firsts[state.computation][self.at(expression_of(place, self.iterators))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 from alpha_programs import RandomProgram
@@ -263,3 +264,66 @@ def test_one_line_is_a_path_unless_it_is_alpha() -> None:
         tw.alpha.load("affinity.ab")
     with pytest.raises(tw.DeclarationError, match="column 8: syntax error at the end"):
         tw.alpha.load("affine x")
+
+
+@pytest.mark.parametrize("name", ["true", "false", "if", "case", "reduce"])
+def test_words_are_no_names(name: str) -> None:
+    program = tw.alpha.load(
+        "affine one {N|N>0} input bool A {i|0<=i<N}; output bool Y {i|0<=i<N}; let Y[i] = A[i]; ."
+    )
+    with pytest.raises(tw.DeclarationError, match="is no name that Alpha can read"):
+        tw.alpha.RenameVariable(program, "one", "A", name)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "+".join(["A[i]"] * 700),
+        "(" * 5000 + "A[i]" + ")" * 5000,
+        "case {| i >= 0} : " * 400 + "A[i]" + "; esac" * 400,
+    ],
+)
+def test_what_is_nested_too_deeply(value: str) -> None:
+    text = f"""affine one {{N|N>0}} input int A {{i|0<=i<N}}; output int Y {{i|0<=i<N}};
+      let Y[i] = {value}; ."""
+    with pytest.raises(
+        tw.DeclarationError, match=r"line 2, column \d+: .*nested .*give parts of it names"
+    ):
+        tw.alpha.load(text)
+
+
+def test_a_reduction_that_nothing_needs() -> None:
+    program = tw.alpha.load("""affine one {N|N>1} input int A {i|0<=i<N}; output int Y {i|0<=i<N};
+      let Y[i] = case {| i >= 0} : case {| i < 0} : reduce(+, [j], {| 0 <= j <= i} : A[j]); {| i >= 0} : A[i]; esac; esac; .""")
+    place = (
+        next(line for line in program.print_ast().splitlines() if "] reduce" in line)
+        .split("]")[0]
+        .strip()
+        + "]"
+    )
+    with pytest.raises(tw.DeclarationError, match="line 2, column .*nothing needs this reduction"):
+        tw.alpha.SplitReductionBody(program, place, "{i,j | j == 1}")
+
+
+@pytest.mark.parametrize("names", [("begin", "A"), ("N", "at"), ("A_count", "A"), ("N", "printf")])
+def test_names_of_the_wrapper(names: tuple[str, str], tmp_path: Path) -> None:
+    size, array = names
+    program = tw.alpha.load(f"""affine one {{{size}|{size}>0}} input int {array} {{i|0<=i<{size}}};
+      output int Y {{i|0<=i<{size}}}; let Y[i] = {array}[i]; .""")
+    with pytest.raises(tw.DeclarationError, match="means something else in the wrapper's C"):
+        tw.alpha.generateWrapperC(program, "one", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ("x[t] = case {| t == 0} : 0; {| t > 0} : y[t-1]; esac; y[t] = x[t] + A[t];", "no branch for the first"),
+        ("x[t] = 0; y[t] = case {| t == 0} : A[t]; {| t > 0 && t%2 == 0} : y[t-1] + A[t]; "
+         "{| t > 0 && t%2 == 1} : y[t-1] - A[t]; esac;", "no affine place"),
+    ],
+)  # fmt: skip
+def test_scans_that_are_not_cut(steps: str, reason: str, tmp_path: Path) -> None:
+    program = tw.alpha.load(f"""affine one {{N|N>3}} input long A {{t|0<=t<N}}; output long y {{t|0<=t<N}};
+      local long x {{t|0<=t<N}}; let {steps} .""")
+    with pytest.raises(tw.DeclarationError, match=reason):
+        tw.alpha.generateScanC(program, "one", tmp_path, reassociate=True)

@@ -56,6 +56,8 @@ RESERVED = set(
     inline int int64_t long main missing register restrict return short signed sizeof static struct switch
     typedef typeof union unsigned void volatile while j0 j1 jn y0 y1 yn gamma div abs exp log pow sin cos tan
     sqrt floor ceil fabs fmax fmin stack least greatest room push fail demand time random rand read write
+    rint round trunc fmod cbrt hypot atan atan2 asin acos sinh cosh tanh isnan isfinite index malloc calloc free
+    abort exit printf fprintf puts scanf stdin stdout stderr labs llabs EOF NULL true false
     """.split()
 )
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..conversions import C_TYPES
+from ..errors import complaint, source_of
 from ..kernels import array_bounds, identifier
 from ..tree import Declaration, System
-from .statements import affine_text
+from .statements import RESERVED, affine_text
 from .writing import signature
 
 __all__ = ["make_text", "wrapper_c"]
 
+_OWN = {"argc", "argv", "at", "begin", "end", "wrong"}
 _FORMATS = {"float": ("%f", "float"), "double": ("%lf", "double")}
 _TOLERANCES = {"float": "1e-4", "double": "1e-6"}
 
@@ -29,6 +31,7 @@ def wrapper_c(system: System, sizes: Sequence[str] = ()) -> str:
     Raises:
         DeclarationError: an input or output is no array from 0.
     """
+    _require_names(system)
     name = identifier(system.name)
     outputs = system.of_kind("output")
     prototype = signature(system)
@@ -68,6 +71,19 @@ def wrapper_c(system: System, sizes: Sequence[str] = ()) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _require_names(system: System) -> None:
+    """Refuses names that `main` has, or C."""
+    given = [each.name for each in (*system.of_kind("input"), *system.of_kind("output"))]
+    made = {f"{name}_{of}" for name in (*given, system.name) for of in ("count", "verify", "most")}
+    for name in (*system.parameters.indices, *given):
+        if name in RESERVED | made | _OWN:
+            raise complaint(
+                source_of(system),
+                system.position,
+                f"{name} means something else in the wrapper's C; rename it",
+            )
 
 
 def _floors(system: System) -> list[str]:

@@ -415,10 +415,13 @@ def generateScheduledC(program: Program, system: str, outDir: str | os.PathLike[
             raise tw.DeclarationError(
                 f"generateScheduledC: the mapping of {system} is not legal: {wrong[0]}"
             )
+        whole = whole_system(program.tree, system)
         last = max((len(each.results) for each in mapping.times.values()), default=0) - 1
         unordered = SetDimensionType(program, system, last, "parallel")
-        free = bool(verify(unordered, system))
-        text = tiled_c(tree, whole_system(program.tree, system), mapping, free)
+        # What has no map runs in loops of its own, which have no types.
+        computed = {each.name for each in (*whole.of_kind("output"), *whole.of_kind("local"))}
+        free = computed <= mapping.times.keys() and bool(verify(unordered, system))
+        text = tiled_c(tree, whole, mapping, free)
     else:
         text = scheduled_c(tree, program.tree, program._externs, mapping)
     folder = Path(a_path(outDir, "outDir"))

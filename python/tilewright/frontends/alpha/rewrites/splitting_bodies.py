@@ -53,6 +53,8 @@ def split_reduction_body(system: System, place: Path, domain: Domain) -> System:
         (second - first, values[1]),
     ]
     branches = [(where, value) for where, value in branches if not where.is_empty]
+    if not branches:
+        raise refused(system, node, "nothing needs this reduction: its branch has no elements")
     new = branches[0][1]
     if len(branches) > 1:
         new = Case(tuple(Restrict(where, value) for where, value in branches))

@@ -30,7 +30,10 @@ public:
       return lies_beside(*node, iterators);
     case ExprKind::Reduce:
       has_sums_ = true;
-      return fits_sum(*node, iterators);
+      // In a branch it would have a loop that lanes do not enter together.
+      return !in_choice_ && fits_sum(*node, iterators);
+    case ExprKind::Select:
+      return fits_choice(*node, iterators);
     case ExprKind::Constant:
     case ExprKind::Parameter:
       return true;
@@ -49,6 +52,19 @@ public:
   bool has_sums() const { return has_sums_; }
 
 private:
+  /// The branches ask for sums only that are computed anyway: those of the condition, as the
+  /// logistic function does.
+  bool fits_choice(const Expr &choice, const std::vector<std::string> &iterators) {
+    if (!fits(choice.operands[0], iterators)) {
+      return false;
+    }
+    const bool around = in_choice_;
+    in_choice_ = true;
+    const bool both = fits(choice.operands[1], iterators) && fits(choice.operands[2], iterators);
+    in_choice_ = around;
+    return both;
+  }
+
   bool fits_sum(const Expr &sum, std::vector<std::string> iterators) {
     if (sum.op == Op::ReduceFold || sum.predicate || depends(sum.condition)) {
       return false;
@@ -106,6 +122,7 @@ private:
   std::string name_;
   std::string along_;
   bool has_sums_ = false;
+  bool in_choice_ = false;
   std::unordered_set<const Expr *> seen_; ///< expressions share their parts
 };
 

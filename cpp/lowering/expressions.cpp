@@ -48,6 +48,36 @@ void ExpressionTranslator::count_uses(const ExprPtr &root) {
   }
 }
 
+void ExpressionTranslator::note_certain_sums(const ExprPtr &root) {
+  std::vector<ExprPtr> open = {root};
+  std::unordered_set<const Expr *> seen;
+  while (!open.empty()) {
+    const ExprPtr node = open.back();
+    open.pop_back();
+    if (!seen.insert(node.get()).second) {
+      continue;
+    }
+    switch (node->kind) {
+    case ExprKind::Reduce:
+      if (node->op != Op::ReduceFold) {
+        certain_sums_.insert(node.get());
+      }
+      break;
+    case ExprKind::Select:
+      open.push_back(node->operands[0]);
+      break;
+    case ExprKind::Unary:
+    case ExprKind::Binary:
+    case ExprKind::Cast:
+    case ExprKind::Call:
+      open.insert(open.end(), node->operands.begin(), node->operands.end());
+      break;
+    default:
+      break;
+    }
+  }
+}
+
 ValuePtr ExpressionTranslator::translate(const ExprPtr &given) {
   count_visit();
   if (++translations_ > max_translations) {
@@ -60,6 +90,7 @@ ValuePtr ExpressionTranslator::translate(const ExprPtr &given) {
   const ExprPtr &expr = flat(given);
   if (!uses_.contains(expr.get())) {
     count_uses(expr);
+    note_certain_sums(expr);
   }
   const auto found = frame_.done.find(expr.get());
   if (found != frame_.done.end()) {
@@ -323,6 +354,18 @@ void ExpressionTranslator::guarded(std::span<const ExprPtr> conjuncts,
   emit(if_then(holds, inside));
 }
 
+/// Does a value depend on an iterator of the reduction?
+static bool counts_for(const Expr &reduce, const Expr &value) {
+  bool found = false;
+  visit(std::make_shared<Expr>(value), [&](const ExprPtr &node) {
+    found = found ||
+            (node->kind == ExprKind::Iterator &&
+             std::any_of(reduce.ranges.begin(), reduce.ranges.end(),
+                         [&](const ReduceRange &range) { return range.iterator == node->name; }));
+  });
+  return found;
+}
+
 void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<void()> &body) {
   Frame outer = std::move(frame_);
   frame_ = {};
@@ -360,6 +403,13 @@ void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<
     frame_.done.clear();
     loops.push_back(std::move(loop));
   }
+  if (!shadows) { // sums that are known outside, and are the same in all iterations
+    for (const auto &[known, value] : outer.done) {
+      if (known->kind == ExprKind::Reduce && is<Local>(value) && !counts_for(reduce, *known)) {
+        frame_.done.emplace(known, value);
+      }
+    }
+  }
   ++nesting_;
   guarded(reduce.condition, [&] { guarded(reduce.predicate, body); });
   --nesting_;
@@ -382,6 +432,17 @@ static bool has_lanes(const Statement &statement) {
 }
 
 ValuePtr ExpressionTranslator::translate_reduce(const ExprPtr &expr) {
+  if (nesting_ == 0) { // the largest term, in a sum of what is left of each: once, before the loop
+    std::vector<ExprPtr> before;
+    visit(expr->operands[0], [&](const ExprPtr &node) {
+      if (certain_sums_.contains(node.get())) {
+        before.push_back(node);
+      }
+    });
+    for (const ExprPtr &sum : before) {
+      translate(sum);
+    }
+  }
   const std::int64_t id = state_.numbers.next();
   const std::string name = op_name(expr->op);
   const ExprPtr identity = reduction_identity(expr->op, expr->type);

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,8 @@ private:
     std::vector<StmtPtr> statements;
   };
 
+  /// The reductions that are computed whatever the data say, and outside of each other.
+  void note_certain_sums(const ExprPtr &root);
   ValuePtr compute(const ExprPtr &expr);
   ValuePtr translate_access(const Expr &expr);
   ValuePtr translate_select(const Expr &expr);
@@ -182,6 +185,7 @@ private:
   Frame frame_;
   std::map<std::string, ExprPtr> outer_loops_;
   std::unordered_map<const Expr *, int> uses_;
+  std::unordered_set<const Expr *> certain_sums_;
   ComputedParts computed_parts_;
   std::unordered_map<const Expr *, ExprPtr> flat_;
   std::vector<ExprPtr> undecided_;   ///< kept: values are remembered by their address

@@ -72,6 +72,7 @@ class Questions(CommandReceiver):
 
         Raises:
             ScheduleError: there is no such command, or its arguments make no sense.
+            TypeError: they are too many or too few, as for the command itself.
 
         Example:
             >>> if C.can("parallelize", i):
@@ -85,10 +86,6 @@ class Questions(CommandReceiver):
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
             raise ScheduleError(f"there is no command {described(name)}; {hint}")
-        try:
-            inspect.signature(getattr(type(self), name)).bind(self, *arguments, **keywords)
-        except TypeError as error:
-            raise ScheduleError(f"can({name!r}, ...): {error}") from None
         function, computation = self._command_target()
         if computation not in function.computations:
             raise ScheduleError(no_computation(function, computation))

@@ -165,3 +165,74 @@ def test_parts_that_an_expression_shares_are_looked_at_once() -> None:
     )
     found = tw.function("shared", outputs=[y])(np.ones(5))
     np.testing.assert_array_equal(found, (2.0 ** np.arange(5))[:, None] * np.ones(5))
+
+
+T, S = tw.params("T S")
+t, s, r, r2 = tw.iters("t s r r2")
+
+
+def of_rows(value):
+    """a[t] of a[t - 1] and a matrix W."""
+    weights = tw.input("W", [S, S], tw.float64)
+    start = tw.input("start", [S], tw.float64)
+    a = tw.computation(
+        "a",
+        {t: T + 1, s: S},
+        lambda a: [(t == 0, start[s]), (t > 0, value(a, weights))],
+        dtype=tw.float64,
+    )
+    return tw.function("f", outputs=[tw.computation("last", {s: S}, a[T, s])])
+
+
+def log_of_sum(largest_first):
+    def value(a, weights):
+        largest = tw.max(a[t - 1, r] + weights[r, s], over={r: S})
+        rest = tw.log(tw.sum(tw.exp(a[t - 1, r2] + weights[r2, s] - largest), over={r2: S}))
+        return largest + rest if largest_first else rest + largest
+
+    return value
+
+
+def softmax(a, weights):
+    largest = tw.max(a[t - 1, r] * weights[r, s], over={r: S})
+    return tw.sum(tw.exp(a[t - 1, r2] * weights[r2, s] - largest), over={r2: S}) / tw.exp(
+        weights[s, s] - largest
+    )
+
+
+def gate(a, weights):
+    return tw.sigmoid(tw.sum(weights[r, s] * a[t - 1, r], over={r: S})) * a[t - 1, s]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [log_of_sum(True), log_of_sum(False), softmax, gate],
+    ids=["log of a sum", "in the other order", "softmax", "gate"],
+)
+def test_what_all_terms_need_is_computed_once(value):
+    """The largest term is not sought anew for each term of the sum, and lanes take all of it."""
+    f = of_rows(value)
+    rng = np.random.default_rng(3)
+    for n, steps in ((17, 3), (1, 2), (0, 1)):
+        weights, start = rng.random((n, n)), rng.random(n)
+        np.testing.assert_allclose(
+            f(weights, start, T=steps), f.evaluate(weights, start, T=steps), rtol=1e-12
+        )
+    text = str(f.loops)
+    step = text[text.index("for t in") :]
+    assert "# vector(" in step
+    depths = [len(line) - len(line.lstrip()) for line in step.splitlines() if "for r" in line]
+    assert len(set(depths)) == 1, step
+
+
+def test_a_sum_that_only_a_branch_asks_for_stays_there():
+    f = of_rows(
+        lambda a, weights: tw.select(
+            a[t - 1, s] > 0.5, tw.sum(weights[r, s] * a[t - 1, r], over={r: S}), a[t - 1, s]
+        )
+    )
+    weights, start = np.random.default_rng(4).random((2, 9, 9))[0], np.linspace(0, 1, 9)
+    np.testing.assert_allclose(f(weights, start, T=4), f.evaluate(weights, start, T=4), rtol=1e-12)
+    lines = str(f.loops).splitlines()
+    inner = next(at for at, line in enumerate(lines) if "for r in" in line)
+    assert any("if " in line and "> 0.5" in line for line in lines[:inner])

@@ -5,9 +5,11 @@
 #include "analysis/legality.h"
 #include "mapping/program.h"
 #include "planning/auto/flow_graph.h"
+#include "planning/auto/inner_loops.h"
 #include "planning/chains.h"
 #include "planning/computation_shape.h"
 #include "planning/kept_steps.h"
+#include "planning/recurrence_groups.h"
 #include "planning/register_tiles.h"
 #include "planning/shared_rows.h"
 #include "planning/tagging.h"
@@ -347,11 +349,48 @@ bool shares_memory(const MappingState &state) {
   });
 }
 
+/// Computations that share loops since they need each other; those of a large group have no tags,
+/// as finding them would take long.
+std::vector<std::vector<std::string>> recurrences_of(const Mapping &plain) {
+  constexpr size_t most_members = 8;
+  std::vector<std::vector<std::string>> groups = recurrence_groups(plain.function());
+  std::erase_if(groups, [&](const std::vector<std::string> &group) {
+    return group.size() > most_members ||
+           std::any_of(group.begin(), group.end(), [&](const std::string &name) {
+             const auto &map = plain.state().time_space.at(name);
+             return map.explicit_time || is_apart(plain.state(), name);
+           });
+  });
+  return groups;
+}
+
+/// The same with vector loops and threads inside of the loops that recurrences share.
+DefaultSchedule with_tags_of_recurrences(const DefaultSchedule &given, const Mapping &plain) {
+  const std::vector<std::vector<std::string>> groups = recurrences_of(plain);
+  auto legal = groups.empty() ? nullptr : legal_program(given.mapping, nullptr);
+  if (!legal) {
+    return given;
+  }
+  LegalMapping now{given.mapping, std::move(legal)};
+  Decisions decisions;
+  for (const std::vector<std::string> &group : groups) {
+    now = with_inner_loops(now, group, decisions);
+  }
+  DefaultSchedule result = given;
+  if (!decisions.empty()) {
+    result.mapping = now.mapping;
+    result.little = std::max(given.little, little_for_groups);
+    result.around = 0;
+  }
+  return result;
+}
+
 } // namespace
 
 Mapping with_default_tags(const Mapping &plain, bool wide, bool folds) {
   DefaultSchedule chosen = TagChoice(plain, nullptr, wide).choose();
-  if (folds) {
+  if (folds) { // else the planner goes on with the loops of recurrences as they are
+    chosen = with_tags_of_recurrences(chosen, plain);
     chosen.mapping = with_kept_steps(chosen.mapping);
   }
   const std::int64_t threads = has_parallel_loops(chosen.mapping) ? least_work_for_threads : 0;

@@ -22,9 +22,8 @@ namespace tilewright {
 namespace {
 
 /// Less work than this is done sooner by the loops as declared: of one recurrence tiled in time, of
-/// several computations that share the loops of a recurrence, of sums in vectors.
+/// sums in vectors.
 constexpr std::int64_t little_for_time_tiles = 1'500;
-constexpr std::int64_t little_for_groups = 40'000;
 constexpr std::int64_t little_for_sums = 10'000;
 /// The same of sums of rows and columns in common loops.
 constexpr std::int64_t little_for_read_once = 150;

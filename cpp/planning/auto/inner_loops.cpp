@@ -84,6 +84,31 @@ std::optional<std::vector<Command>> vector_commands(const Mapping &mapping,
   return commands;
 }
 
+/// The commands that put the terms of a sum into lanes, of several results at a time; nothing where
+/// they do not lie side by side. Whether their order is free is for the legality to say.
+std::optional<std::vector<Command>> term_commands(const Mapping &mapping,
+                                                  const std::string &computation,
+                                                  const Shape &shape, size_t shared) {
+  constexpr std::int64_t results = 8; // as many chains of sums hide the latency of one
+  const std::vector<LoopDimension> &loops = mapping.time_space(computation).dimensions;
+  if (!shape.simple() || shape.states() > 0 || shape.is_scattered() || shape.reduced() != 1 ||
+      loops.size() != shape.rank() + 1 || loops.size() <= shared ||
+      !shape.all_contiguous(shape.rank())) {
+    return std::nullopt;
+  }
+  const std::string term = loops.back().name;
+  std::vector<Command> commands{{computation, "split", {term, shape.lanes()}, {}}};
+  if (loops.size() >= shared + 2) {
+    const std::string result = loops[loops.size() - 2].name;
+    commands.push_back({computation, "split", {result, results}, {}});
+    commands.push_back(
+        {computation, "reorder", {result + "0", term + "0", result + "1", term + "1"}, {}});
+    commands.push_back({computation, "unroll", {result + "1", results}, {}});
+  }
+  commands.push_back({computation, "vectorize", {term + "1", shape.lanes()}, {}});
+  return commands;
+}
+
 } // namespace
 
 bool has_loop(const Mapping &mapping, const std::string &computation, Tag tag) {
@@ -104,6 +129,13 @@ LegalMapping with_inner_loops(const LegalMapping &before, const std::vector<std:
       decisions.push_back({name, shape.name(shape.rank() - 1) + " is a vector loop of " +
                                      std::to_string(shape.lanes()) +
                                      " iterations inside of the loops of the recurrence"});
+    } else if (const auto terms = term_commands(now.mapping, name, shape, shared)) {
+      if (auto summed = after_commands(now, *terms)) {
+        now = std::move(*summed);
+        decisions.push_back({name, "adds " + std::to_string(shape.lanes()) +
+                                       " terms at a time, of several results, inside of the loops "
+                                       "of the recurrence"});
+      }
     }
     const std::vector<LoopDimension> &loops = now.mapping.time_space(name).dimensions;
     const bool has_inner = loops.size() > shared + (shape.is_scattered() ? 2 : 1);

@@ -4,13 +4,18 @@
 
 #include "planning/auto/legal_mapping.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tilewright {
 
-/// `before` with a vector loop, and a parallel loop outside of it, for computations that share
-/// loops with others: of the loops that they do not share.
+/// Less work than this of computations that share the loops of a recurrence is done sooner by the
+/// loops as declared.
+inline constexpr std::int64_t little_for_groups = 40'000;
+
+/// `before` with a vector loop, of results or of the terms of sums, and a parallel loop outside of
+/// it, for computations that share loops with others: of the loops that they do not share.
 LegalMapping with_inner_loops(const LegalMapping &before, const std::vector<std::string> &group,
                               Decisions &decisions);
 

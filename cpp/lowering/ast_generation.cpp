@@ -1,6 +1,7 @@
 #include "lowering/ast_generation.h"
 
 #include "lowering/block_instances.h"
+#include "lowering/loop_ends.h"
 #include "polyhedral/bounded_hull.h"
 #include "polyhedral/relevant_context.h"
 
@@ -17,9 +18,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace tilewright {
 
@@ -357,13 +361,18 @@ enum class Attempt {
   AllSeparated, ///< every loop is
   BlocksApart,  ///< blocks whose size is an expression in parameters may be loops of their own
 };
-constexpr std::array attempts = {Attempt::Plain, Attempt::FewerJoined, Attempt::InOnePiece,
-                                 Attempt::AllSeparated, Attempt::BlocksApart};
-
-/// Asked first, each for so many of isl's operations: where joining parts of sets takes minutes,
-/// loops without it often take a moment.
-constexpr std::array quick_attempts = {Attempt::Plain, Attempt::FewerJoined};
+/// With what each may take of isl's operations: where joining parts of sets takes minutes, loops
+/// without it often take a moment.
 constexpr std::uint64_t quick_limit = 1'000'000;
+constexpr auto no_limit = std::numeric_limits<std::uint64_t>::max(); ///< but that of the lowering
+constexpr std::array<std::pair<Attempt, std::uint64_t>, 7> attempts = {
+    {{Attempt::Plain, quick_limit},
+     {Attempt::FewerJoined, quick_limit},
+     {Attempt::Plain, no_limit},
+     {Attempt::FewerJoined, no_limit},
+     {Attempt::InOnePiece, no_limit},
+     {Attempt::AllSeparated, no_limit},
+     {Attempt::BlocksApart, no_limit}}};
 
 /// isl's options for the loops: those over a GPU's blocks and threads stay in one piece, as pieces
 /// of them would need blocks and threads of their own, and so do those over blocks whose size is an
@@ -396,48 +405,6 @@ std::string loop_options(const Program &program, const std::vector<size_t> &grou
     parts += (parts.empty() ? "[" : "; [") + space + "] -> separate[x] : " + others;
   }
   return parts.empty() ? "" : "{ " + parts + " }";
-}
-
-bool mentions(const isl::ast_expr &expr, const std::string &name) {
-  if (isl_ast_expr_get_type(expr.get()) == isl_ast_expr_id) {
-    return isl_id_get_name(isl::manage(isl_ast_expr_get_id(expr.get())).get()) == name;
-  }
-  bool found = false;
-  const bool is_operation = isl_ast_expr_get_type(expr.get()) == isl_ast_expr_op;
-  const isl_size count = is_operation ? isl_ast_expr_op_get_n_arg(expr.get()) : 0;
-  for (isl_size i = 0; i < count && !found; ++i) {
-    found = mentions(
-        checked(isl::manage(isl_ast_expr_op_get_arg(expr.get(), i)), doing_ast_generation), name);
-  }
-  return found;
-}
-
-/// Does a loop end by a condition in which its own counter stands beside the comparison, or by
-/// none?
-bool ends_by_its_own_counter(const isl::ast_node &root) {
-  bool found = false;
-  isl_ast_node_foreach_descendant_top_down(
-      root.get(),
-      [](isl_ast_node *node, void *user) {
-        if (isl_ast_node_get_type(node) != isl_ast_node_for ||
-            isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
-          return isl_bool_true;
-        }
-        const isl::ast_expr counter = isl::manage(isl_ast_node_for_get_iterator(node));
-        const std::string name =
-            isl_id_get_name(isl::manage(isl_ast_expr_get_id(counter.get())).get());
-        const isl::ast_expr condition = isl::manage(isl_ast_node_for_get_cond(node));
-        auto &seen = *static_cast<bool *>(user);
-        if (isl_ast_expr_get_type(condition.get()) != isl_ast_expr_op) {
-          seen = true; // 1: an end that isl forgot
-          return isl_bool_true;
-        }
-        const isl::ast_expr bound = isl::manage(isl_ast_expr_op_get_arg(condition.get(), 1));
-        seen = seen || mentions(checked(bound, doing_ast_generation), name);
-        return isl_bool_true;
-      },
-      &found);
-  return found;
 }
 
 /// The loops of a schedule, or null where isl fails at this attempt.
@@ -496,21 +463,15 @@ GeneratedAst::Part generate_part(const Program &program, const std::vector<Scan>
   for (const Anchor &anchor : anchors) {
     whole_loops = std::max(whole_loops, together == Together::Whole ? anchor.level : 0);
   }
-  for (const Attempt attempt : quick_attempts) {
+  for (const auto &[attempt, operations] : attempts) {
     try {
-      const OperationLimit limit(quick_limit);
+      const OperationLimit limit(operations);
       part.root = nodes(program, group, part.dimensions, schedule, whole_loops, attempt);
     } catch (const Error &error) {
-      if (error.kind != ErrorKind::Limit) {
+      if (error.kind != ErrorKind::Limit || operations != quick_limit) {
         throw;
       }
     }
-    if (!part.root.is_null()) {
-      return part;
-    }
-  }
-  for (const Attempt attempt : attempts) {
-    part.root = nodes(program, group, part.dimensions, schedule, whole_loops, attempt);
     if (!part.root.is_null()) {
       return part;
     }

@@ -6,6 +6,7 @@
 #include "algorithm/function.h"
 #include "algorithm/predicates.h"
 #include "loops/traverse.h"
+#include "lowering/certain_sums.h"
 #include "lowering/expression_forms.h"
 #include "lowering/parameter_ranges.h"
 #include "mapping/footprint.h"
@@ -48,36 +49,6 @@ void ExpressionTranslator::count_uses(const ExprPtr &root) {
   }
 }
 
-void ExpressionTranslator::note_certain_sums(const ExprPtr &root) {
-  std::vector<ExprPtr> open = {root};
-  std::unordered_set<const Expr *> seen;
-  while (!open.empty()) {
-    const ExprPtr node = open.back();
-    open.pop_back();
-    if (!seen.insert(node.get()).second) {
-      continue;
-    }
-    switch (node->kind) {
-    case ExprKind::Reduce:
-      if (node->op != Op::ReduceFold) {
-        certain_sums_.insert(node.get());
-      }
-      break;
-    case ExprKind::Select:
-      open.push_back(node->operands[0]);
-      break;
-    case ExprKind::Unary:
-    case ExprKind::Binary:
-    case ExprKind::Cast:
-    case ExprKind::Call:
-      open.insert(open.end(), node->operands.begin(), node->operands.end());
-      break;
-    default:
-      break;
-    }
-  }
-}
-
 ValuePtr ExpressionTranslator::translate(const ExprPtr &given) {
   count_visit();
   if (++translations_ > max_translations) {
@@ -90,7 +61,7 @@ ValuePtr ExpressionTranslator::translate(const ExprPtr &given) {
   const ExprPtr &expr = flat(given);
   if (!uses_.contains(expr.get())) {
     count_uses(expr);
-    note_certain_sums(expr);
+    note_certain_sums(expr, certain_sums_);
   }
   const auto found = frame_.done.find(expr.get());
   if (found != frame_.done.end()) {
@@ -352,18 +323,6 @@ void ExpressionTranslator::guarded(std::span<const ExprPtr> conjuncts,
     inside = StmtPtr(next->then());
   }
   emit(if_then(holds, inside));
-}
-
-/// Does a value depend on an iterator of the reduction?
-static bool counts_for(const Expr &reduce, const Expr &value) {
-  bool found = false;
-  visit(std::make_shared<Expr>(value), [&](const ExprPtr &node) {
-    found = found ||
-            (node->kind == ExprKind::Iterator &&
-             std::any_of(reduce.ranges.begin(), reduce.ranges.end(),
-                         [&](const ReduceRange &range) { return range.iterator == node->name; }));
-  });
-  return found;
 }
 
 void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<void()> &body) {

@@ -103,8 +103,6 @@ private:
     std::vector<StmtPtr> statements;
   };
 
-  /// The reductions that are computed whatever the data say, and outside of each other.
-  void note_certain_sums(const ExprPtr &root);
   ValuePtr compute(const ExprPtr &expr);
   ValuePtr translate_access(const Expr &expr);
   ValuePtr translate_select(const Expr &expr);

@@ -37,7 +37,7 @@ def with_braces(
         constant: an integer that the C says, of a designator.
         is_structure: whether an expression is a whole structure, which needs no braces.
     """
-    if not _leaves_out(of, init):
+    if not isinstance(of, ArrayOf | Structure) or not _leaves_out(of, init):
         return init
     queue = list(init.exprs)
     made = _Braces(constant, is_structure).taken(of, queue, is_braced=True, coord=init.coord)

@@ -223,6 +223,10 @@ class Places(Pointers):
         return address
 
     @abstractmethod
+    def compound_literal(self, node: Any) -> Value | Place | Address:
+        """`(struct P){ 1, 2 }`: what a variable without a name is."""
+
+    @abstractmethod
     def binary(
         self, node: Any, left: Value | Place | Address, right: Value | Place | Address
     ) -> Value:

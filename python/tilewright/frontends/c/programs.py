@@ -319,9 +319,9 @@ class _Translation(Inlining):
         if is_parameter and self.numbers.get(node.name, 0) is not None:
             name = self.unique(node.name)
             self.parameters[name] = of.dtype
-            number = self.numbers.get(name)
-            known = Variable(name, of.dtype) if number is None else Literal(number, of.dtype)
-            value = Value(of, known)
+            value = Value(of, Variable(name, of.dtype))
+            if (number := self.numbers.get(name)) is not None:
+                value = Value(of, Literal(number, of.dtype))
             if not changed:
                 self.scope.names[node.name] = Known(value)
                 return
@@ -340,9 +340,8 @@ class _Translation(Inlining):
         if not isinstance(returned, Number):
             refuse(here, f"{function} returns a {returned}", "return a number, or fill an argument")
         storage = Storage("result", returned, here, local=False, shared=True)
-        frame = self.frames[-1]
-        frame.result_type = returned
-        frame.result = Place(self.root_of(storage), (), (), returned)
+        self.frames[-1].result_type = returned
+        self.frames[-1].result = Place(self.root_of(storage), (), (), returned)
 
     def _declare_around(self, region: Region, body: Any) -> None:
         """Variables that are declared around a scop among other statements: arguments by name."""

@@ -294,14 +294,15 @@ def test_what_is_nested_too_deeply(value: str) -> None:
 
 def test_a_reduction_that_nothing_needs() -> None:
     program = tw.alpha.load("""affine one {N|N>1} input int A {i|0<=i<N}; output int Y {i|0<=i<N};
-      let Y[i] = case {| i >= 0} : case {| i < 0} : reduce(+, [j], {| 0 <= j <= i} : A[j]); {| i >= 0} : A[i]; esac; esac; .""")
+      let Y[i] = case {| i >= 0} : case {| i < 0} : reduce(+, [j], {| 0 <= j <= i} : A[j]);
+                                        {| i >= 0} : A[i]; esac; esac; .""")
     place = (
         next(line for line in program.print_ast().splitlines() if "] reduce" in line)
         .split("]")[0]
         .strip()
         + "]"
     )
-    with pytest.raises(tw.DeclarationError, match="line 2, column .*nothing needs this reduction"):
+    with pytest.raises(tw.DeclarationError, match=r"line 2, column .*nothing needs this reduction"):
         tw.alpha.SplitReductionBody(program, place, "{i,j | j == 1}")
 
 

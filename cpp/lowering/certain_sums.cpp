@@ -1,0 +1,49 @@
+#include "lowering/certain_sums.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tilewright {
+
+void note_certain_sums(const ExprPtr &root, std::unordered_set<const Expr *> &sums) {
+  std::vector<ExprPtr> open = {root};
+  std::unordered_set<const Expr *> seen;
+  while (!open.empty()) {
+    const ExprPtr node = open.back();
+    open.pop_back();
+    if (!seen.insert(node.get()).second) {
+      continue;
+    }
+    switch (node->kind) {
+    case ExprKind::Reduce:
+      if (node->op != Op::ReduceFold) {
+        sums.insert(node.get());
+      }
+      break;
+    case ExprKind::Select:
+      open.push_back(node->operands[0]);
+      break;
+    case ExprKind::Unary:
+    case ExprKind::Binary:
+    case ExprKind::Cast:
+    case ExprKind::Call:
+      open.insert(open.end(), node->operands.begin(), node->operands.end());
+      break;
+    default:
+      break;
+    }
+  }
+}
+
+bool counts_for(const Expr &reduce, const Expr &value) {
+  bool found = false;
+  visit(std::make_shared<Expr>(value), [&](const ExprPtr &node) {
+    found = found ||
+            (node->kind == ExprKind::Iterator &&
+             std::any_of(reduce.ranges.begin(), reduce.ranges.end(),
+                         [&](const ReduceRange &range) { return range.iterator == node->name; }));
+  });
+  return found;
+}
+
+} // namespace tilewright

@@ -112,8 +112,11 @@ Error refusal(const Violation &violation, const Command *command) {
   }
   std::string message = command != nullptr ? to_string(*command) : "the default schedule";
   message += undecided ? " cannot be shown to be legal: " : " is illegal: ";
-  message += violation.explanation + "\n  dependence: " + violation.dependence +
-             "\n  for example: " + violation.source_instance + " -> " + violation.sink_instance;
+  message += violation.explanation;
+  if (!violation.source_instance.empty()) { // none: what is wrong is no pair of instances
+    message += "\n  dependence: " + violation.dependence +
+               "\n  for example: " + violation.source_instance + " -> " + violation.sink_instance;
+  }
   if (!violation.element.empty()) {
     message += " at element " + violation.element;
   }

@@ -362,7 +362,7 @@ void Shape::choose(const ExprPtr &condition, const std::set<std::string> &candid
 void Shape::note_picked(const Expr &terms) {
   std::set<std::string> compared;
   note_chosen(terms.predicate, compared);
-  for (size_t d = 0; terms.op != Op::ReduceFold && d < rank(); ++d) {
+  for (size_t d = 0; d < rank(); ++d) {
     if (compared.contains(space_.iterators[d])) {
       picked_.insert(space_.iterators[d]);
     }

@@ -36,11 +36,11 @@ namespace tilewright {
 
 namespace {
 
-/// isl's steps for one lowering: some seconds, where numbers and tableaus are small, a minute where
-/// they are not.
-constexpr std::uint64_t lowering_limit = 6'000'000;
+/// isl's steps for one lowering: seconds where numbers and tableaus are small, minutes where they
+/// are not.
+constexpr std::uint64_t lowering_limit = 50'000'000;
 /// The same for what nobody asked for: a default schedule that needs more is left out.
-constexpr std::uint64_t default_limit = 6'000'000;
+constexpr std::uint64_t default_limit = 20'000'000;
 /// So is one with more statements of loops than this for one of the program: where bounds have many
 /// cases, tiles are written out in each of them.
 constexpr size_t default_most_loops = 100;

@@ -189,6 +189,32 @@ std::optional<std::vector<std::string>> order_in_loops(const std::vector<Ordered
   return order;
 }
 
+/// The members of a group in the order in which they run in their common loops.
+struct CommonLoops {
+  std::vector<std::string> order;
+  size_t shared; ///< so many, which is as many as can be
+};
+
+/// Nothing if the group can have no such loops.
+std::optional<CommonLoops> common_loops(const Mapping &mapping, const FlowGraph &graph,
+                                        const std::vector<std::string> &group) {
+  const auto is_member = [&](const std::string &name) {
+    return std::find(group.begin(), group.end(), name) != group.end();
+  };
+  std::vector<OrderedFlow> flows;
+  for (const FlowGraph::Edge &edge : graph.flow) {
+    if (is_member(edge.source) && is_member(edge.sink)) {
+      flows.push_back(ordered_flow(mapping, edge));
+    }
+  }
+  for (size_t shared = common_rank(mapping, group); shared > 0; --shared) {
+    if (auto order = order_in_loops(flows, group, shared)) {
+      return CommonLoops{std::move(*order), shared};
+    }
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 std::vector<Mapping> in_common_loops_by_flow(const Mapping &given,
@@ -199,31 +225,23 @@ std::vector<Mapping> in_common_loops_by_flow(const Mapping &given,
   }
   const FlowGraph graph = flow_graph(build_program(given), members);
   Mapping mapping = given;
+  std::vector<CommonLoops> found;
   for (const std::vector<std::string> &group : groups) {
-    mapping = along_flow(std::move(mapping), graph, group, common_rank(given, group));
+    std::optional<CommonLoops> loops = common_loops(mapping, graph, group);
+    if (!loops) {
+      mapping = along_flow(std::move(mapping), graph, group, common_rank(given, group));
+      loops = common_loops(mapping, graph, group);
+    }
+    if (!loops) {
+      return {};
+    }
+    found.push_back(std::move(*loops));
   }
   Mapping first = mapping;
   Mapping last = mapping;
-  for (const std::vector<std::string> &group : groups) {
-    const auto is_member = [&](const std::string &name) {
-      return std::find(group.begin(), group.end(), name) != group.end();
-    };
-    std::vector<OrderedFlow> flows;
-    for (const FlowGraph::Edge &edge : graph.flow) {
-      if (is_member(edge.source) && is_member(edge.sink)) {
-        flows.push_back(ordered_flow(mapping, edge));
-      }
-    }
-    std::optional<std::vector<std::string>> order;
-    size_t shared = common_rank(mapping, group);
-    for (; shared > 0 && !order; --shared) {
-      order = order_in_loops(flows, group, shared);
-    }
-    if (!order) {
-      return {};
-    }
-    first = behind_the_first(first, *order, shared + 1);
-    last = around_the_last(last, *order, shared + 1);
+  for (const CommonLoops &each : found) {
+    first = behind_the_first(first, each.order, each.shared);
+    last = around_the_last(last, each.order, each.shared);
   }
   return {std::move(first), std::move(last)};
 }

@@ -11,8 +11,8 @@
 namespace tilewright {
 
 /// The members of each group in as many common outer loops as the flow of values among them allows,
-/// in the first order by name: where the first one of them stands, and where the last one does. A
-/// loop that a member's own values flow against runs backwards.
+/// in the first order by name: where the first one of them stands, and where the last one does. If
+/// there are none, loops that the values flow against run backwards.
 /// None if there is a group that can have no such loops. Flow knows nothing of what runs before the
 /// terms of a sum and behind them, nor of what stands between the members: whether one of the
 /// mappings is legal is to be asked.

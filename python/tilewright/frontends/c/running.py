@@ -69,7 +69,8 @@ class Running:
             program: the function's.
             bound: parameters and arrays of the call, by name.
         """
-        large = tuple(name for name in program.parameters if abs(int(bound[name])) > LIMIT)
+        given = ((name, bound.get(name, 0)) for name in program.parameters)
+        large = tuple(name for name, value in given if abs(int(value)) > LIMIT)
         if large:
             found = self._with_data(large)
             return (self.general, (), None) if found is None else found

@@ -138,13 +138,11 @@ private:
     case ValueKind::Aligned:
       return of_other_buffer<Aligned>(*value);
     case ValueKind::Extern:
-      return is_address(cast<Extern>(value)) ? address_of_other_buffer(*value) : nullptr;
+      return given_buffer(*value) ? address_of_other_buffer(*value) : nullptr;
     default:
       return nullptr;
     }
   }
-
-  static bool is_address(const Extern &call) { return call.function->address_in >= 0; }
 
   ValuePtr address_of_other_buffer(const Value &value) {
     auto moved = copy_of<Extern>(value);

@@ -1,6 +1,5 @@
 #include "lowering/certain_sums.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace tilewright {
@@ -33,17 +32,6 @@ void note_certain_sums(const ExprPtr &root, std::unordered_set<const Expr *> &su
       break;
     }
   }
-}
-
-bool counts_for(const Expr &reduce, const Expr &value) {
-  bool found = false;
-  visit(std::make_shared<Expr>(value), [&](const ExprPtr &node) {
-    found = found ||
-            (node->kind == ExprKind::Iterator &&
-             std::any_of(reduce.ranges.begin(), reduce.ranges.end(),
-                         [&](const ReduceRange &range) { return range.iterator == node->name; }));
-  });
-  return found;
 }
 
 } // namespace tilewright

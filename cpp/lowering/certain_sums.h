@@ -11,7 +11,4 @@ namespace tilewright {
 /// what the terms of another one need of them is known before its loop.
 void note_certain_sums(const ExprPtr &root, std::unordered_set<const Expr *> &sums);
 
-/// Does a value depend on an iterator of the reduction?
-bool counts_for(const Expr &reduce, const Expr &value);
-
 } // namespace tilewright

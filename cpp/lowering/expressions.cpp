@@ -362,9 +362,9 @@ void ExpressionTranslator::reduce_loops(const Expr &reduce, const std::function<
     frame_.done.clear();
     loops.push_back(std::move(loop));
   }
-  if (!shadows) { // sums that are known outside, and are the same in all iterations
+  if (!shadows) { // sums that are known outside, where these loops have no iterators
     for (const auto &[known, value] : outer.done) {
-      if (known->kind == ExprKind::Reduce && is<Local>(value) && !counts_for(reduce, *known)) {
+      if (known->kind == ExprKind::Reduce && is<Local>(value)) {
         frame_.done.emplace(known, value);
       }
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -196,7 +198,7 @@ def log_of_sum(largest_first):
 def softmax(a, weights):
     largest = tw.max(a[t - 1, r] * weights[r, s], over={r: S})
     return tw.sum(tw.exp(a[t - 1, r2] * weights[r2, s] - largest), over={r2: S}) / tw.exp(
-        weights[s, s] - largest
+        a[t - 1, s] - largest
     )
 
 
@@ -218,11 +220,12 @@ def test_what_all_terms_need_is_computed_once(value):
         np.testing.assert_allclose(
             f(weights, start, T=steps), f.evaluate(weights, start, T=steps), rtol=1e-12
         )
-    text = str(f.loops)
-    step = text[text.index("for t in") :]
-    assert "# vector(" in step
-    depths = [len(line) - len(line.lstrip()) for line in step.splitlines() if "for r" in line]
-    assert len(set(depths)) == 1, step
+    lines = str(f.loops).splitlines()
+    behind = lines[next(at for at, line in enumerate(lines) if line.startswith("for t in")) + 1 :]
+    step = list(itertools.takewhile(lambda line: line.startswith(" "), behind))
+    assert any("# vector(" in line for line in step), step
+    depths = [len(line) - len(line.lstrip()) for line in step if "for r" in line]
+    assert depths and len(set(depths)) == 1, step
 
 
 def test_a_sum_that_only_a_branch_asks_for_stays_there():

@@ -77,8 +77,9 @@ def _require_names(system: System) -> None:
     """Refuses names that `main` has, or C."""
     given = [each.name for each in (*system.of_kind("input"), *system.of_kind("output"))]
     made = {f"{name}_{of}" for name in (*given, system.name) for of in ("count", "verify", "most")}
+    taken = RESERVED | _OWN | made
     for name in (*system.parameters.indices, *given):
-        if name in RESERVED | made | _OWN:
+        if name in taken:
             raise complaint(
                 source_of(system),
                 system.position,

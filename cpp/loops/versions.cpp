@@ -1,5 +1,6 @@
 #include "loops/versions.h"
 
+#include "algorithm/extern_function.h"
 #include "loops/linear.h"
 #include "loops/traverse.h"
 

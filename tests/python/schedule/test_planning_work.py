@@ -75,3 +75,21 @@ def test_the_common_loops_of_a_recurrence_follow_from_its_own_flow():
     few = work_of(one.compile)
     assert work_of(three.compile) < 5 * few
     assert three["even2"].loops[0] == "t"
+
+
+def test_waits_of_threads_with_strided_copies_take_no_longer_than_the_loops() -> None:
+    """Each second column, from a first one that alternates, in blocks with two copies: asked whether all
+    pairs are of one thread, isl took a hundred times as many steps."""
+    n, m = tw.params("n m")
+    i, j = tw.iters("i j")
+    x = tw.input("x", [n, m], tw.int64)
+    red = tw.computation(
+        "red",
+        {i: (1, n - 1), j: (1 + i % 2, m - 1, 2)},
+        x[i, j - 1] + x[i, j + 1] + x[i - 1, j],
+    )
+    f = tw.function("rb", outputs=[red], default_schedule=False, target="gpu-emulator")
+    red.vectorize("j", 2).cache(x, "j1", pad=1)
+    red.cache(red, "j0")
+    red.gpu_tile("i", "j0", 32, 8)
+    assert 0 < work_of(lambda: f.loops) < 3_000_000  # 850,000 when this was written

@@ -8,8 +8,11 @@
 #include "algorithm/function_copy.h"
 #include "algorithm/function_extents.h"
 #include "algorithm/instance_walk.h"
+#include "algorithm/joined_reductions.h"
+#include "algorithm/predicates.h"
 #include "algorithm/reductions.h"
 #include "algorithm/repeated_parts.h"
+#include "algorithm/window_values.h"
 
 #include <isl/map.h>
 #include <isl/set.h>
@@ -44,10 +47,7 @@ bool has_few_terms(const Expr &reduction) {
   for (const ReduceRange &range : reduction.ranges) {
     const auto lower = known_integer(range.lower);
     const auto upper = known_integer(range.upper);
-    if (!lower || !upper) {
-      return false;
-    }
-    if (*upper - *lower > few_terms * range.step) {
+    if (!lower || !upper || *upper - *lower > few_terms * range.step) {
       return false;
     }
     terms *= (std::max<std::int64_t>(0, *upper - *lower) + range.step - 1) / range.step;
@@ -56,50 +56,6 @@ bool has_few_terms(const Expr &reduction) {
     }
   }
   return true;
-}
-
-/// sum(sum(body for l) for k) as sum(body for k, l): the reduction, if it is not one of those, is
-/// returned itself.
-ExprPtr with_inner_terms(const ExprPtr &reduction) {
-  const Expr &outer = *reduction;
-  if (outer.kind != ExprKind::Reduce || outer.ordered || outer.predicate ||
-      reduction_combiner(outer.op) == Op::None) {
-    return reduction;
-  }
-  const ExprPtr body = with_inner_terms(outer.operands.front());
-  const Expr &inner = *body;
-  if (inner.kind != ExprKind::Reduce || inner.op != outer.op || inner.ordered || inner.predicate ||
-      !(inner.type == outer.type)) {
-    return reduction;
-  }
-  Expr both = inner;
-  both.ranges = outer.ranges;
-  std::set<std::string> names;
-  for (const ReduceRange &range : inner.ranges) {
-    both.ranges.push_back(range);
-  }
-  for (const ReduceRange &range : both.ranges) {
-    names.insert(range.iterator);
-  }
-  if (names.size() != both.ranges.size()) {
-    return reduction; // one name stands for two loops
-  }
-  const bool has_both = outer.condition && inner.condition;
-  both.condition = has_both          ? binary(Op::And, outer.condition, inner.condition)
-                   : outer.condition ? outer.condition
-                                     : inner.condition;
-  return finished(std::move(both));
-}
-
-/// All of an expression, innermost first.
-ExprPtr with_joined_reductions(const ExprPtr &root) {
-  std::unordered_map<const Expr *, ExprPtr> joined;
-  visit(root, [&](const ExprPtr &node) {
-    if (const ExprPtr both = with_inner_terms(node); both != node) {
-      joined[node.get()] = both;
-    }
-  });
-  return joined.empty() ? root : with_replaced(root, std::move(joined));
 }
 
 /// The first one in the part of an expression, as it is written.
@@ -200,6 +156,7 @@ public:
     for (const Piece &piece : computation_.pieces) {
       walk({piece.value}, piece.domain, computation_.iterators);
     }
+    std::for_each(found_.begin(), found_.end(), [&](Found &found) { order(found); });
     return std::move(found_);
   }
 
@@ -291,6 +248,26 @@ private:
     return is_combined(part) &&
            (repeated_.has_reduction(key.text) || repeated_.has_fold(key.text) ||
             !has_few_terms(*reduction_of(part)));
+  }
+
+  /// Of a value of windows, neighbouring results stand side by side (window_values.h).
+  void order(Found &found) const {
+    const std::vector<std::string> &own = computation_.iterators;
+    const auto of_results =
+        std::count_if(found.iterators.begin(), found.iterators.end(), [&](const std::string &name) {
+          return std::find(own.begin(), own.end(), name) != own.end();
+        });
+    const isl::set &values = found.certain ? *found.certain : *found.doubtful;
+    if (of_results == 0 || contains_kind(found.part, ExprKind::Reduce) ||
+        !is_of_windows(found.part, found.iterators, static_cast<size_t>(of_results), values)) {
+      return;
+    }
+    const auto last = found.iterators.begin() + of_results - 1;
+    std::rotate(last, last + 1, found.iterators.end());
+    for (std::optional<isl::set> *set : {&found.certain, &found.doubtful}) {
+      *set = *set ? std::optional(with_last(**set, static_cast<unsigned>(of_results - 1)))
+                  : std::nullopt;
+    }
   }
 
   static isl::set projected(const InstanceNode &at, const std::vector<unsigned> &kept) {
@@ -388,7 +365,9 @@ private:
     std::vector<ComputationPtr> made;
     std::unordered_map<const Expr *, ExprPtr> reads;
     std::vector<Found> parts = Search(reader, repeated_, registry_).find();
-    std::erase_if(parts, [&](const Found &found) { return needs(found.part, reader); });
+    std::erase_if(parts, [&](const Found &found) {
+      return needs(found.part, reader) && !picks_results(found);
+    });
     for (const Found &found : parts) {
       if (!is_certain(found)) {
         continue;
@@ -452,6 +431,19 @@ private:
       });
     }
     return reaches;
+  }
+
+  /// Do data pick a result for each term, as in sum(x[src[e]] for e where dst[e] == n)? Then the
+  /// terms are gone through once for all results, if the sum has loops of its own.
+  static bool picks_results(const Found &found) {
+    const std::set<std::string> compared =
+        compared_iterators(first_reduction(found.part)->predicate);
+    for (size_t d = 1; d < found.iterators.size(); ++d) { // the first one is that of the recurrence
+      if (compared.contains(found.iterators[d])) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// Does it have all elements that are needed here?

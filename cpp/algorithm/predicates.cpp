@@ -24,4 +24,27 @@ std::vector<ExprPtr> conjuncts_of(const ExprPtr &condition) {
   return parts;
 }
 
+std::set<std::string> compared_iterators(const ExprPtr &condition) {
+  std::set<std::string> compared;
+  for (const ExprPtr &part : conjuncts_of(condition)) {
+    if (part->kind != ExprKind::Binary || part->op != Op::Eq) {
+      continue;
+    }
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      ExprPtr left = part->operands[side];
+      while (left->kind == ExprKind::Cast) {
+        left = left->operands[0];
+      }
+      bool is_apart = left->kind == ExprKind::Iterator;
+      visit(part->operands[1 - side], [&](const ExprPtr &node) {
+        is_apart = is_apart && !(node->kind == ExprKind::Iterator && node->name == left->name);
+      });
+      if (is_apart) {
+        compared.insert(left->name);
+      }
+    }
+  }
+  return compared;
+}
+
 } // namespace tilewright

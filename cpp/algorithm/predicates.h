@@ -6,11 +6,17 @@
 
 #include "algorithm/expression.h"
 
+#include <set>
+#include <string>
 #include <vector>
 
 namespace tilewright {
 
 /// The parts of a conjunction in order; none for null.
 std::vector<ExprPtr> conjuncts_of(const ExprPtr &condition);
+
+/// The iterators that a condition compares with something else, as n in `n == to[e]`: of these
+/// there is one value at most for each value of the others. None for null.
+std::set<std::string> compared_iterators(const ExprPtr &condition);
 
 } // namespace tilewright

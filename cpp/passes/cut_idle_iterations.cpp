@@ -19,6 +19,18 @@ struct Test {
   bool is_end;
 };
 
+/// `bound <= variable` as `variable >= bound`, and `bound > variable` as `variable < bound`; others
+/// as they are.
+ValuePtr with_variable_first(const ValuePtr &condition) {
+  const auto *compared = as<Binary>(condition);
+  if (compared == nullptr || (compared->op != Op::Le && compared->op != Op::Gt) ||
+      as<Variable>(compared->right()) == nullptr) {
+    return condition;
+  }
+  return binary_value(compared->op == Op::Le ? Op::Ge : Op::Lt, compared->right(),
+                      compared->left());
+}
+
 /// Does an iteration in which a test does not hold do anything that others see?
 class IdleIteration {
 public:
@@ -96,7 +108,7 @@ private:
 
   /// What a condition is, if that is known.
   std::optional<bool> holds(const ValuePtr &condition) const {
-    if (same_value(condition, test_.condition)) {
+    if (same_value(with_variable_first(condition), test_.condition)) {
       return false;
     }
     if (const auto constant = as_boolean(condition)) {
@@ -142,27 +154,34 @@ class Tests {
 public:
   explicit Tests(const For &loop) : loop_(loop), changes_(loop) {
     visit_statements(loop.body(), [&](const LoopStatement &inner) {
-      visit_values(inner, [&](const Value &value) { note(value); });
+      visit_values(inner, [&](const Value &value) {
+        const auto *compared = as<Binary>(value);
+        if (compared != nullptr) {
+          note(*compared);
+        }
+      });
     });
   }
 
   const std::vector<Test> &all() const { return tests_; }
 
 private:
-  void note(const Value &value) {
-    const auto *compared = as<Binary>(value);
-    if (compared == nullptr || (compared->op != Op::Lt && compared->op != Op::Ge)) {
+  void note(const Binary &compared) {
+    const bool is_end = compared.op == Op::Lt || compared.op == Op::Gt;
+    if (!is_end && compared.op != Op::Ge && compared.op != Op::Le) {
       return;
     }
-    const auto *own = as<Variable>(compared->left());
-    const ValuePtr &bound = compared->right();
+    const bool is_first = compared.op == Op::Lt || compared.op == Op::Ge;
+    const ValuePtr &variable = is_first ? compared.left() : compared.right();
+    const ValuePtr &bound = is_first ? compared.right() : compared.left();
+    const auto *own = as<Variable>(variable);
     if (own == nullptr || own->id != loop_.id || !is_int64(bound) || !is_fixed(bound)) {
       return;
     }
-    const ValuePtr condition = binary_value(compared->op, compared->left(), bound);
+    const ValuePtr condition = binary_value(is_end ? Op::Lt : Op::Ge, variable, bound);
     if (std::none_of(tests_.begin(), tests_.end(),
                      [&](const Test &known) { return same_value(known.condition, condition); })) {
-      tests_.push_back({condition, bound, compared->op == Op::Lt});
+      tests_.push_back({condition, bound, is_end});
     }
   }
 

@@ -73,20 +73,27 @@ std::optional<std::int64_t> coefficient_of(const isl::pw_aff &value, size_t iter
 
 } // namespace
 
-std::optional<std::int64_t> Access::coefficient(size_t dimension, size_t iterator) const {
+std::optional<std::int64_t> Access::moved(size_t dimension, size_t iterator,
+                                          std::int64_t count) const {
   const auto &subscript = subscripts[dimension];
-  const std::int64_t period = iterator < periods.size() ? periods[iterator] : 1;
-  return subscript ? coefficient_of(*subscript, iterator, period) : std::nullopt;
+  if (subscript) {
+    return coefficient_of(*subscript, iterator, count);
+  }
+  const bool is_constant = dimension < chosen_by.size() && !chosen_by[dimension].contains(iterator);
+  return is_constant ? std::optional<std::int64_t>(0) : std::nullopt;
+}
+
+std::optional<std::int64_t> Access::coefficient(size_t dimension, size_t iterator) const {
+  return moved(dimension, iterator, iterator < periods.size() ? periods[iterator] : 1);
 }
 
 std::optional<std::int64_t> Access::period(size_t iterator) const {
-  const auto moves = [&](std::int64_t count) {
-    return std::all_of(subscripts.begin(), subscripts.end(), [&](const auto &subscript) {
-      return subscript && coefficient_of(*subscript, iterator, count);
-    });
-  };
   for (std::int64_t count = 1; count <= longest_period; ++count) {
-    if (moves(count)) {
+    size_t known = 0;
+    while (known < subscripts.size() && moved(known, iterator, count)) {
+      ++known;
+    }
+    if (known == subscripts.size()) {
       return count;
     }
   }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,13 @@ enum class Step { None, Unit, Other };
 struct Access {
   std::string array;
   std::vector<std::optional<isl::pw_aff>> subscripts; ///< nothing where one is not affine
-  std::int64_t bytes = 0;                             ///< of an element
-  bool conditional = false;                           ///< whether it is read depends on a condition
-  const void *node = nullptr;                         ///< the expression, to be told from others
-  std::vector<std::optional<std::int64_t>> extents;   ///< of the array, where they are numbers
+  /// By dimension, the iterators that a subscript which is not affine, such as p[i], depends on: of
+  /// all others it is a constant.
+  std::vector<std::set<size_t>> chosen_by;
+  std::int64_t bytes = 0;                           ///< of an element
+  bool conditional = false;                         ///< whether it is read depends on a condition
+  const void *node = nullptr;                       ///< the expression, to be told from others
+  std::vector<std::optional<std::int64_t>> extents; ///< of the array, where they are numbers
   std::vector<std::int64_t> periods; ///< iterations of a step, by iterator: 1 where it is empty
 
   /// How far a subscript moves from one iteration, or as many as a period has, to the next: nothing
@@ -40,6 +44,10 @@ struct Access {
   /// Does a subscript change its form, as a clamped one does?
   bool has_border() const;
   bool is_affine() const;
+
+private:
+  /// The same in so many iterations.
+  std::optional<std::int64_t> moved(size_t dimension, size_t iterator, std::int64_t count) const;
 };
 
 } // namespace tilewright

@@ -1,5 +1,7 @@
 #include "planning/common_loops.h"
 
+#include "algorithm/predicates.h"
+#include "algorithm/reductions.h"
 #include "mapping/compare_loops.h"
 #include "mapping/program.h"
 #include "planning/auto/flow_graph.h"
@@ -54,11 +56,20 @@ Mapping around_the_last(const Mapping &mapping, const std::vector<std::string> &
   return result;
 }
 
-/// So many outer loops all members have.
+/// So many outer loops all members have. Iterators that data pick for each term of a sum
+/// (planning/picked_updates.h) stand inside of its terms, if there are others outside.
 size_t common_rank(const Mapping &mapping, const std::vector<std::string> &group) {
   size_t common = SIZE_MAX;
   for (const std::string &name : group) {
-    common = std::min(common, (*mapping.function().find(name))->rank());
+    const Computation &computation = **mapping.function().find(name);
+    size_t rank = computation.rank();
+    const ExprPtr reduction = scheduled_reduction(computation);
+    const Expr *terms = reduction ? reduction_of(*reduction) : nullptr;
+    const auto picked = compared_iterators(terms != nullptr ? terms->predicate : nullptr);
+    for (size_t d = rank; d-- > 1 && !picked.empty();) {
+      rank = picked.contains(computation.iterators[d]) ? d : rank;
+    }
+    common = std::min(common, rank);
   }
   return common;
 }

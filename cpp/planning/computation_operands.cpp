@@ -36,7 +36,7 @@ void Shape::find_operands(const Computation &computation, const ExprPtr &terms) 
     access.array = value.read->producer->name;
     access.bytes = value.value->type.bytes();
     for (const ExprPtr &subscript : value.read->operands) {
-      access.subscripts.push_back(affine(subscript, computation.name));
+      add_subscript(subscript, computation.name, access);
     }
     operands_.push_back({std::move(access), true, false, operands_.size()});
     arrays.push_back(std::move(read));
@@ -143,7 +143,7 @@ std::optional<Shape::Packable> Shape::packable(size_t row, size_t column) const 
       return other.access.array == read.array &&
              (!other.is_value || other.access.step(column) != Step::None);
     });
-    if (found || same > 1 || read.has_border() || read.conditional) {
+    if (found || same > 1 || read.has_border() || read.conditional || !read.is_affine()) {
       return std::nullopt;
     }
     found = packable_of(operand, extents_.size(), column);
@@ -166,7 +166,7 @@ std::vector<Shape::Packable> Shape::row_values(size_t row, size_t column,
         (!packed || packed->array != read.array || packed->position < operand.position)) {
       continue; // it is read where it is
     }
-    if (read.step(column) == Step::None && read.step(row) != Step::None &&
+    if (read.step(column) == Step::None && read.step(row) != Step::None && read.is_affine() &&
         !others.contains(read.array)) {
       found.push_back(packable_of(operand, extents_.size(), column));
     } else if (!is_packed) {
@@ -188,7 +188,7 @@ std::optional<Shape::Packable> Shape::rows_apart(size_t row, size_t column, size
         std::any_of(operands_.begin(), operands_.end(), [&](const Operand &other) {
           return &other != &operand && other.access.array == read.array && !other.is_value;
         });
-    if (found || is_read_elsewhere || read.has_border() || read.conditional) {
+    if (found || is_read_elsewhere || read.has_border() || read.conditional || !read.is_affine()) {
       return std::nullopt;
     }
     found = packable_of(operand, extents_.size(), row);

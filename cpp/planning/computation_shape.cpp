@@ -2,6 +2,7 @@
 
 #include "algorithm/affine.h"
 #include "algorithm/existing.h"
+#include "algorithm/expression_depth.h"
 #include "algorithm/expression_key.h"
 #include "algorithm/expression_nodes.h"
 #include "algorithm/extrema.h"
@@ -35,6 +36,16 @@ isl_set *project_onto(const isl::set &set, size_t dimension, size_t rank) {
   isl_set *rest = isl_set_project_out(set.copy(), isl_dim_set, static_cast<unsigned>(dimension) + 1,
                                       static_cast<unsigned>(rank - dimension - 1));
   return isl_set_project_out(rest, isl_dim_set, 0, static_cast<unsigned>(dimension));
+}
+
+std::set<std::string> iterators_of(const ExprPtr &expression) {
+  std::set<std::string> names;
+  visit(expression, [&](const ExprPtr &part) {
+    if (part->kind == ExprKind::Iterator) {
+      names.insert(part->name);
+    }
+  });
+  return names;
 }
 
 /// Is a condition on data about elements alone? Comparisons of iterators may become bounds of
@@ -164,15 +175,16 @@ Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t>
       simple_ = simple_ && asks_elements(condition);
       collect(condition, computation.name);
     }
-    note_chosen(condition, chosen_);
+    note_choice(condition);
     if (const ExprPtr update = update_of(value, computation)) {
       collect(update, computation.name);
       continue;
     }
     if (terms != nullptr && terms->predicate) {
       has_condition_ = true;
+      deciding_ = iterators_of(terms->predicate);
       note_picked(*terms);
-      simple_ = simple_ && asks_elements(terms->predicate);
+      compares_ = !asks_elements(terms->predicate);
       collect(terms->predicate, computation.name);
     }
     if (terms == nullptr || terms->op != Op::ReduceFold) {
@@ -278,12 +290,20 @@ ExprPtr Shape::update_of(const ExprPtr &value, const Computation &computation) {
     update = update->operands[1];
   }
   std::for_each(conditions.begin(), conditions.end(),
-                [&](const auto &each) { note_chosen(each, chosen_); });
+                [&](const ExprPtr &each) { note_choice(each); });
   if (chosen_.empty()) {
     return nullptr;
   }
   leave_out(before, update);
   return update;
+}
+
+void Shape::note_choice(const ExprPtr &condition) {
+  std::set<std::string> chosen = compared_iterators(condition);
+  if (!chosen.empty()) {
+    chosen_.merge(chosen);
+    choosing_.merge(iterators_of(condition));
+  }
 }
 
 void Shape::leave_out(const ExprPtr &read, const ExprPtr &value) {
@@ -293,27 +313,6 @@ void Shape::leave_out(const ExprPtr &read, const ExprPtr &value) {
       collected_.insert(node.get());
     }
   });
-}
-
-void Shape::note_chosen(const ExprPtr &condition, std::set<std::string> &chosen) {
-  for (const ExprPtr &part : conjuncts_of(condition)) {
-    if (part->kind != ExprKind::Binary || part->op != Op::Eq) {
-      continue;
-    }
-    for (const size_t side : {size_t{0}, size_t{1}}) {
-      ExprPtr left = part->operands[side];
-      while (left->kind == ExprKind::Cast) {
-        left = left->operands[0];
-      }
-      bool is_apart = left->kind == ExprKind::Iterator;
-      visit(part->operands[1 - side], [&](const ExprPtr &node) {
-        is_apart = is_apart && !(node->kind == ExprKind::Iterator && node->name == left->name);
-      });
-      if (is_apart) {
-        chosen.insert(left->name);
-      }
-    }
-  }
 }
 
 void Shape::note_ranged(const ExprPtr &condition) {
@@ -348,20 +347,19 @@ void Shape::note_ranged(const ExprPtr &condition) {
 
 void Shape::choose(const ExprPtr &condition, const std::set<std::string> &candidates) {
   note_ranged(condition);
-  std::set<std::string> compared;
-  note_chosen(condition, compared);
+  const std::set<std::string> compared = compared_iterators(condition);
   for (size_t d = rank(); d-- > 0;) {
     const std::string &iterator = space_.iterators[d];
     if (compared.contains(iterator) && candidates.contains(iterator)) {
       chosen_.insert(iterator);
+      choosing_.merge(iterators_of(condition));
       return;
     }
   }
 }
 
 void Shape::note_picked(const Expr &terms) {
-  std::set<std::string> compared;
-  note_chosen(terms.predicate, compared);
+  const std::set<std::string> compared = compared_iterators(terms.predicate);
   for (size_t d = 0; d < rank(); ++d) {
     if (compared.contains(space_.iterators[d])) {
       picked_.insert(space_.iterators[d]);
@@ -510,6 +508,35 @@ std::optional<isl::pw_aff> Shape::affine(const ExprPtr &index, const std::string
   return declared && !slants_.empty() ? std::optional(declared->pullback(from_begin_)) : declared;
 }
 
+void Shape::add_subscript(const ExprPtr &index, const std::string &own, Access &access) const {
+  access.subscripts.push_back(affine(index, own));
+  access.chosen_by.emplace_back();
+  if (access.subscripts.back()) {
+    return;
+  }
+  const std::set<std::string> names = iterators_of(index);
+  for (size_t d = 0; d < space_.iterators.size(); ++d) {
+    if (names.contains(space_.iterators[d])) {
+      access.chosen_by.back().insert(d);
+    }
+  }
+  for (const Slant &slant : slants_) { // as it runs, it has those that it moves along with in it
+    if (access.chosen_by.back().contains(slant.iterator)) {
+      for (const auto &along : slant.along) {
+        access.chosen_by.back().insert(along.first);
+      }
+    }
+  }
+}
+
+/// Is it an integer made a number, as the distance in a window is, and the same along the innermost
+/// iterator of the results?
+bool Shape::is_of_rows(const Expr &node) const {
+  return node.kind == ExprKind::Cast && node.operands[0]->type.is_integer() && rank() > 0 &&
+         !contains_kind(node.operands[0], ExprKind::Access) &&
+         !iterators_of(node.operands[0]).contains(space_.iterators[rank() - 1]);
+}
+
 /// Types count where values are computed, not in subscripts.
 void Shape::collect_values(const ExprPtr &node, const std::string &own, bool conditional) {
   if (!collected_.insert(node.get()).second) {
@@ -521,6 +548,9 @@ void Shape::collect_values(const ExprPtr &node, const std::string &own, bool con
   if (node->kind == ExprKind::Select && states_ < 2) {
     collect_choice(node, own);
     return;
+  }
+  if (is_of_rows(*node)) {
+    return; // a number for all lanes
   }
   if (node->kind != ExprKind::Access) {
     for (const ExprPtr &operand : node->operands) {
@@ -540,9 +570,9 @@ void Shape::collect_values(const ExprPtr &node, const std::string &own, bool con
     access.extents.push_back(d < extents.size() ? length(extents[d]) : std::nullopt);
   }
   for (const ExprPtr &index : node->operands) {
-    access.subscripts.push_back(affine(index, own));
+    add_subscript(index, own, access);
   }
-  simple_ = simple_ && access.is_affine();
+  gathers_ = gathers_ || !access.is_affine();
   reads_.push_back(std::move(access));
 }
 

@@ -35,9 +35,13 @@ public:
   const std::vector<Slant> &slants() const { return slants_; }
 
   /// Is it made of affine reads and arithmetic that vectors have?
-  bool simple() const { return simple_ && !is_guarded_; }
+  bool simple() const { return simple_or_gathered() && !gathers_; }
   /// Would it be simple if all of its elements existed? A test of data says which of them do.
-  bool simple_or_guarded() const { return simple_; }
+  bool simple_or_guarded() const { return simple_ && !compares_ && !gathers_; }
+  /// The same but for reads of which data choose the row, as W[a[n], d].
+  bool simple_or_gathered() const { return simple_ && !compares_ && !is_guarded_; }
+  /// The same of what is computed for each term, whatever decides which terms there are.
+  bool has_simple_terms() const { return simple_ && !is_guarded_; }
   size_t rank() const { return space_.iterators.size() - space_.reduced; }
   size_t reduced() const { return space_.reduced; }
   /// The loop over an iterator; of one in phases, that over its periods.
@@ -72,6 +76,8 @@ public:
   ///     S[i, x] = x[i] where x == p[i], and else what stood there before?
   /// In place that is one iteration, and no loop to have vectors, threads or tiles.
   bool is_chosen(size_t iterator) const { return chosen_.contains(space_.iterators[iterator]); }
+  /// Are there other ones for each value of this iterator, as in x == p[i, d] for each d?
+  bool is_choosing(size_t iterator) const { return choosing_.contains(space_.iterators[iterator]); }
   /// From now on: the last of `candidates` that `condition` compares with something else, and all
   /// that it bounds by data.
   void choose(const ExprPtr &condition, const std::set<std::string> &candidates);
@@ -101,6 +107,10 @@ public:
   bool is_extremum() const { return is_extremum_; }
   /// Do data decide which terms there are?
   bool has_condition() const { return has_condition_; }
+  /// Others for each iteration of the iterator?
+  bool has_condition_on(size_t iterator) const {
+    return deciding_.contains(space_.iterators[iterator]);
+  }
 
   bool all_contiguous(size_t iterator) const;
   bool any_contiguous(size_t iterator) const;
@@ -167,6 +177,8 @@ private:
   Shape(const Computation &computation, std::map<std::string, std::int64_t> fixed,
         std::vector<Slant> slants);
   std::optional<isl::pw_aff> affine(const ExprPtr &index, const std::string &own) const;
+  /// With what it depends on, if it is not affine.
+  void add_subscript(const ExprPtr &index, const std::string &own, Access &access) const;
   /// What the terms are made of: elements, and values of elements (algorithm/element_values.h),
   /// which are counted as one operand each, whatever else they are computed from.
   struct Operand {
@@ -180,11 +192,11 @@ private:
   static Packable packable_of(const Operand &operand, size_t iterators, size_t column);
   void collect(const ExprPtr &root, const std::string &own);
   void collect_values(const ExprPtr &node, const std::string &own, bool conditional);
+  bool is_of_rows(const Expr &node) const;
   /// Of a value that leaves an element as it is unless data choose it, by conditions one within the
   /// other: what the element becomes. Else null.
   ExprPtr update_of(const ExprPtr &value, const Computation &computation);
-  /// The iterators that a condition compares with data join `chosen`.
-  static void note_chosen(const ExprPtr &condition, std::set<std::string> &chosen);
+  void note_choice(const ExprPtr &condition);
   void note_ranged(const ExprPtr &condition);
   bool is_over(const LoopDimension &loop, const std::set<std::string> &iterators) const;
   void note_picked(const Expr &terms);
@@ -208,13 +220,17 @@ private:
   std::vector<Operand> operands_;     ///< of a reduction
   std::set<std::string> tested_;
   std::set<std::string> chosen_;
+  std::set<std::string> choosing_; ///< the iterators of the conditions that choose
   std::set<std::string> ranged_;
   std::set<std::string> picked_;
+  std::set<std::string> deciding_;   ///< the iterators of the condition of terms
   std::set<const Expr *> collected_; ///< whose values were looked at
   std::vector<std::optional<std::int64_t>> extents_;
   std::int64_t largest_bytes_ = 1;
   bool simple_ = true;
   bool is_guarded_ = false;
+  bool compares_ = false; ///< data and iterators decide which terms there are
+  bool gathers_ = false;  ///< something is read with a subscript that is not affine
   size_t states_ = 0;
   bool is_associative_ = false;
   bool is_commutative_ = false;

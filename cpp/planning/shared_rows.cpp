@@ -172,12 +172,19 @@ Mapping with_private_rows(Mapping mapping) {
         std::any_of(row->pieces.begin(), row->pieces.end(), [](const Piece &piece) {
           return existing_value(piece.value).condition != nullptr;
         });
-    const bool is_shared = std::any_of(function.computations.begin(), function.computations.end(),
-                                       [&](const ComputationPtr &reader) {
-                                         return reader != row && reads(*reader, *row) &&
-                                                are_together(before, reader->name, row->name);
-                                       });
-    if (!is_output && by_data && is_shared && row->rank() >= 2 && !is_block_result(*row)) {
+    bool is_shared = false;
+    bool is_wide = true; // of more elements than what is computed from it
+    for (const ComputationPtr &reader : function.computations) {
+      if (reader != row && reads(*reader, *row)) {
+        const bool shares = are_together(before, reader->name, row->name);
+        is_shared = is_shared || shares;
+        is_wide = is_wide && shares && reader->rank() < row->rank();
+      }
+    }
+    const Placement *placed = find_placement(before, row->name);
+    const bool is_copy = placed != nullptr && placed->compute_at; // has its memory there
+    if (!is_output && !is_copy && (by_data || is_wide) && is_shared && row->rank() >= 2 &&
+        !is_block_result(*row)) {
       const std::string &loop = mapping.time_space(row->name).dimensions.front().name;
       mapping = mapping.with({row->name, "private", {loop}, {}});
     }

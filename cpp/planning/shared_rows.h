@@ -25,9 +25,11 @@ Mapping with_shared_rows(Mapping mapping);
 /// other array comes between. Not yet asked for its legality, either.
 Mapping with_rows_in_results(Mapping mapping);
 
-/// `mapping`, in which rows of which data decide how much there is (a domain bounded by data) are
-/// private to an iteration of the loop that they share with their readers: of rows of a sparse
-/// matrix, the box around all of them is much larger than what exists. Nor asked.
+/// `mapping`, in which two kinds of rows are private to an iteration of the loop that they share
+/// with their readers. Of those of which data decide how much there is (a domain bounded by data, a
+/// sparse matrix), the box around all is much larger than what exists. Those of more dimensions
+/// than what is computed from them (the weights of the windows of a filter) may take many times the
+/// memory of all results. Nor asked.
 Mapping with_private_rows(Mapping mapping);
 
 } // namespace tilewright

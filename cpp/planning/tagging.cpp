@@ -1,5 +1,6 @@
 #include "planning/tagging.h"
 
+#include "planning/picked_updates.h"
 #include "planning/sums_inside.h"
 
 #include <isl/aff.h>
@@ -46,7 +47,8 @@ void Tagging::vectorize() {
     update_picked();
     return;
   }
-  if (!shape_.simple() || (shape_.has_condition() && !shape_.is_commutative())) {
+  const bool is_simple = shape_.simple() || (shape_.simple_or_gathered() && shape_.reduced() > 0);
+  if (!is_simple || (shape_.has_condition() && !shape_.is_commutative())) {
     sum_inside();
     return;
   }
@@ -74,6 +76,9 @@ void Tagging::vectorize() {
       (shape_.all_contiguous(column) || (shape_.states() < 2 && tiles_apart(column)))) {
     shape_.reduced() == 0 ? give("vectorize", {shape_.name(column), lanes})
                           : reduce(column, shape_.lanes_along(column));
+    return;
+  }
+  if (shape_.rank() > 0 && long_enough(column) && sum_chosen_rows(column, lanes)) {
     return;
   }
   if (column > 0 && shape_.reduced() == 0 && !shape_.is_chosen(column - 1) &&
@@ -383,8 +388,9 @@ void Tagging::scatter_rows(std::int64_t lanes) {
     order.emplace_back(shape_.name(column));
   }
   std::reverse(order.begin(), order.end());
-  if (shape_.is_chosen(column) || shape_.reduced() > 0 || !shape_.all_contiguous(column) ||
-      !shape_.any_contiguous(column) || shape_.extent(column).value_or(lanes) < lanes) {
+  if (shape_.is_chosen(column) || shape_.is_choosing(column) || shape_.reduced() > 0 ||
+      !shape_.all_contiguous(column) || !shape_.any_contiguous(column) ||
+      shape_.extent(column).value_or(lanes) < lanes) {
     return;
   }
   order.emplace_back(shape_.name(column));
@@ -392,19 +398,10 @@ void Tagging::scatter_rows(std::int64_t lanes) {
   give("vectorize", {shape_.name(column), lanes});
 }
 
-/// Each term updates the element that data pick, in place of a search through all of them.
 void Tagging::update_picked() {
-  std::vector<Argument> order;
-  std::vector<Argument> picked;
-  for (size_t d = 0; d < shape_.rank() + shape_.reduced(); ++d) {
-    if (d < shape_.rank() && shape_.is_picked(d)) {
-      picked.emplace_back(shape_.name(d));
-    } else if (!picked.empty()) {
-      order.emplace_back(shape_.name(d));
-    }
+  for (const Command &command : picked_updates(mapping_, computation_, shape_, 0)) {
+    mapping_ = mapping_.with(command);
   }
-  order.insert(order.end(), picked.begin(), picked.end());
-  give("reorder", std::move(order));
 }
 
 std::string Tagging::new_name(const std::string &stem) const {
@@ -543,6 +540,24 @@ void Tagging::sum_columns(size_t column, std::int64_t lanes) {
     give("unroll", {shape_.name(term) + "1", rows});
   }
   give("vectorize", {j + "11", lanes});
+}
+
+/// Terms that data choose for whole rows of results, such as the words of a text that a padded
+/// table names: what decides is asked once for each row.
+bool Tagging::sum_chosen_rows(size_t column, std::int64_t lanes) {
+  if (!shape_.has_condition() || shape_.has_condition_on(column) || shape_.states() > 0 ||
+      !shape_.all_contiguous(column) || !shape_.any_contiguous(column)) {
+    return false;
+  }
+  little_ = std::max(little_, little_for_columns);
+  std::vector<Argument> order;
+  for (size_t d = shape_.rank(); d < shape_.rank() + shape_.reduced(); ++d) {
+    order.emplace_back(shape_.name(d));
+  }
+  order.emplace_back(shape_.name(column));
+  give("reorder", order);
+  give("vectorize", {shape_.name(column), lanes});
+  return true;
 }
 
 /// The values of an array are kept in the order in which they are written; copies of elements come

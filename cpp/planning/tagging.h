@@ -88,6 +88,7 @@ private:
   void tile(const RegisterTile &plan);
   void reduce(size_t column, std::int64_t lanes);
   void sum_columns(size_t column, std::int64_t lanes);
+  bool sum_chosen_rows(size_t column, std::int64_t lanes);
   /// Copies what is packed, or what is computed from it, at a level, and what rows read for each of
   /// `rows`; `plan`: the tile that reads it.
   void pack(const RegisterTile &plan, const std::string &level, const std::string &rows);

@@ -52,6 +52,7 @@ public:
     if (function.stop) {
       keep("the function iterates until its data say so, so its loops keep their order");
       begin_with(standard, {});
+      recurrent_ = recurrence_groups(function);
       finish_plain();
     } else if (function.computations.size() > most_computations) {
       keep("the loops keep their order, since there are more than " +

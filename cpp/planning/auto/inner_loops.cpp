@@ -1,6 +1,7 @@
 #include "planning/auto/inner_loops.h"
 
 #include "planning/computation_shape.h"
+#include "planning/picked_updates.h"
 
 #include <algorithm>
 
@@ -123,6 +124,13 @@ LegalMapping with_inner_loops(const LegalMapping &before, const std::vector<std:
   for (const std::string &name : group) {
     const Shape shape(**now.mapping.function().find(name));
     const size_t shared = shared_loops(now.mapping, name);
+    if (shape.has_picked()) {
+      if (auto updated = after_commands(now, picked_updates(now.mapping, name, shape, shared))) {
+        now = std::move(*updated);
+        decisions.push_back({name, "goes over its terms once, and updates what data pick"});
+      }
+      continue;
+    }
     const auto commands = vector_commands(now.mapping, name, shape, shared);
     if (auto found = commands ? after_commands(now, *commands) : std::nullopt) {
       now = std::move(*found);

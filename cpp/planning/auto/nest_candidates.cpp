@@ -222,6 +222,9 @@ private:
 
   /// A vector along the column, and some terms at once.
   void add_vector(size_t column) {
+    if (part_.shape.has_chosen() && part_.shape.is_choosing(column)) {
+      return; // what is chosen differs from lane to lane
+    }
     const size_t depth = position(column);
     if (depth >= shared_) {
       add_vector(column, shared_, nests_);

@@ -25,6 +25,7 @@ from .blocks import Blocks
 from .call_sites import with_calls_everywhere
 from .chosen import is_counted, note_element
 from .control import without_jumps
+from .depth import many_levels
 from .fills import half_written, with_fills
 from .inside import stay_inside
 from .memory import Memory, Source, box_text, memory_of, set_text, tuple_text
@@ -62,6 +63,16 @@ def to_function(
         TranslationError: for what has no translation, or has one that would take too long to find, with
             its place in the program.
     """
+    with many_levels(program.location):
+        return _function(program, keeps_order, leaving_has_no_meaning, options)
+
+
+def _function(
+    program: tree.Program,
+    keeps_order: bool,
+    leaving_has_no_meaning: bool,
+    options: dict[str, Any],
+) -> TranslatedFunction:
     checks = not leaving_has_no_meaning
     try:
         try:

@@ -18,8 +18,12 @@ After::
 
 from __future__ import annotations
 
+import re
+
+import tilewright as tw
+
 from . import tree
-from .memory import Memory, Source
+from .memory import Memory, Source, tuple_text
 from .scanned import Guard, Scanned, ScannedStatement
 
 __all__ = ["without_old_values"]
@@ -76,7 +80,7 @@ class _Observers:
             for name, other, at in zip(
                 writer.iterators, reader.iterators, source.subscripts, strict=False
             ):
-                if not name == other == str(at):
+                if name != other or not _is_own(source, reader, name, str(at)):
                     break
                 common += 1
             self.uses.setdefault(writer.name, []).extend((guards, common) for guards in used)
@@ -108,6 +112,19 @@ class _Observers:
             if common < depth or not self._all_under(keeper, rest, first, seen):
                 return False
         return True
+
+
+def _is_own(source: Source, reader: ScannedStatement, iterator: str, value: str) -> bool:
+    """Whether the writer's iterator, which has this value, is the reader's: a loop of one turn has a constant
+    in its place."""
+    if iterator == value:
+        return True
+    if any(name in reader.iterators for name in re.findall(r"\w+", value)):
+        return False
+    readers = tw.Set(source.readers)
+    other = f"{tuple_text(reader.name, reader.iterators)} : {iterator} != {value}"
+    parameters = ", ".join(readers.parameters)
+    return (readers & tw.Set(f"[{parameters}] -> {{ {other} }}")).is_empty
 
 
 def _reads(expression: tree.Expression, array: str) -> bool:

@@ -119,7 +119,7 @@ def scheduled_with_rings(
     rings: Mapping[str, str],
     times: Mapping[str, str],
     threads: int,
-    plain: Schedule | None = None,
+    own: Schedule,
 ) -> str | None:
     """Gives the kernel its schedule: all who read rows in the loop over time of those who make them,
     later if they read ahead.
@@ -127,7 +127,7 @@ def scheduled_with_rings(
     Args:
         rings: for each stream that is folded, its access relation.
         times: the iterator over time of each stream.
-        plain: what the default schedule of those who make rows is known to be, if it is.
+        own: what would be their schedule if they shared nothing.
 
     Returns:
         None if that is legal; else the stream whose buffer has too few rows, or "" if there is
@@ -137,7 +137,6 @@ def scheduled_with_rings(
     moved = [name for name in members if name not in rings or not _reads_itself(name, timing)]
     delays = Delays(timing)
     unit = delays.units[members[0]]
-    own = plain or kernel.default_schedule
     try:
         kernel.set_schedule(Schedule([one for one in own.commands if one[0] not in moved]))
         with kernel.transaction():

@@ -37,7 +37,13 @@ from .steps import Line, Step
 from .time_parameters import Times
 from .time_tiles import Grid, found_tiles, least_ticks, scheduled_in_tiles
 from .timing import Streamed, streamed, timing_of
-from .windows import adds_up_in_order, reduces, terms_at_once, with_window_tiles
+from .windows import (
+    adds_up_in_order,
+    reduces,
+    terms_at_once,
+    with_each_time_alike,
+    with_window_tiles,
+)
 
 __all__ = ["make_step"]
 
@@ -262,7 +268,7 @@ class _Maker:
         kernel = self._folded(names)
         if kernel is None:
             self._declared({})
-            kernel = _scheduled(self._kernel())
+            kernel = _scheduled(self._kernel(), self.streams)
         self._store(kernel)
         lines = {name: line for name in self.streams if (line := self._line(name)) is not None}
         repeats = repeating(self.streams, self.timing, self.sizes, self.rings)
@@ -469,7 +475,8 @@ class _Maker:
         plain = self._plain_schedule(rows)
         refused = "" if plain is None else scheduled_with_rings(*given, plain)
         if refused == "":
-            refused = scheduled_with_rings(*given)
+            own = with_each_time_alike(kernel.default_schedule, self.streams)
+            refused = scheduled_with_rings(*given, own)
         return kernel, refused
 
     def _plain_schedule(self, rows: dict[str, int]) -> Schedule | None:
@@ -531,10 +538,11 @@ class _Maker:
         return declared(f"{name}_out", ranges, shown)
 
 
-def _scheduled(kernel: Function) -> Function:
+def _scheduled(kernel: Function, streams: Mapping[str, Streamed]) -> Function:
     """The default schedule without its version for little work, so that each element is added up in
     the same order in chunks of any length."""
-    return kernel.set_schedule(kernel.default_schedule).when_work(0, threads=_THREADS)
+    schedule = with_each_time_alike(kernel.default_schedule, streams)
+    return kernel.set_schedule(schedule).when_work(0, threads=_THREADS)
 
 
 def make_step(program: Program, sizes: Mapping[str, int], order: Order | None = None) -> Step:

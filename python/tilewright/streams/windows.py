@@ -16,7 +16,13 @@ from .. import _core
 from ..schedule.schedules import Schedule
 from .timing import Streamed, Timing
 
-__all__ = ["adds_up_in_order", "reduces", "terms_at_once", "with_window_tiles"]
+__all__ = [
+    "adds_up_in_order",
+    "reduces",
+    "terms_at_once",
+    "with_each_time_alike",
+    "with_window_tiles",
+]
 
 Command = tuple[str, str, tuple[Any, ...]]
 
@@ -38,6 +44,12 @@ def _is_part(loop: str, known: Iterable[str]) -> bool:
     return any(re.fullmatch(re.escape(one) + "[01]*", loop) for one in known)
 
 
+def _stream_of(name: str, streams: Mapping[str, Streamed]) -> Streamed | None:
+    """The stream, or that of which a computation of its own is a part (`y_sum` of `y`)."""
+    known = [one for one in streams if name == one or name.startswith(f"{one}_")]
+    return streams[max(known, key=len)] if known else None
+
+
 def reduces(handle: _core.Computation) -> bool:
     """Whether an element is made of several terms."""
     return any(node.kind == "reduce" for _, value in handle.pieces for node in value.nodes())
@@ -45,8 +57,10 @@ def reduces(handle: _core.Computation) -> bool:
 
 def adds_up_in_order(schedule: Schedule, streams: Mapping[str, Streamed]) -> bool:
     """Whether no command gives an element's terms to several lanes or threads."""
-    known = {name for one in streams.values() for name in one.handle.iterators}
-    for _, command, arguments in schedule.commands:
+    loops_of: dict[str, set[str]] = {}
+    for name, command, arguments in schedule.commands:
+        stream = _stream_of(name, streams)
+        known = loops_of.setdefault(name, set(stream.handle.iterators if stream else ()))
         if command == "rfactor":
             return False
         if command == "join" and all(_is_part(f"{one}", known) for one in arguments[:2]):
@@ -56,6 +70,32 @@ def adds_up_in_order(schedule: Schedule, streams: Mapping[str, Streamed]) -> boo
             if not all(_is_part(one, known) for one in loops):
                 return False
     return True
+
+
+def with_each_time_alike(schedule: Schedule, streams: Mapping[str, Streamed]) -> Schedule:
+    """The schedule without tiles of several times whose elements have partial sums in lanes: at the borders
+    of such tiles, and so where pushes begin, terms would be added up in another order. Lanes of the terms of
+    one element after the other stay."""
+    commands: list[Command] = list(schedule.commands)
+    for name in schedule.computations:
+        own = [one for one in commands if one[0] == name]
+        stream = _stream_of(name, streams)
+        if stream is None or adds_up_in_order(Schedule(own), streams):
+            continue
+        time = stream.handle.iterators[stream.axis]
+        parts = {one[2][0] for one in own if one[1] == "split"}
+        (term, lanes), *_ = [one[2] for one in own if one[1] == "vectorize"] or [(None, 0)]
+        whole = [one for one in parts if term is not None and _is_part(term, [one])]
+        if time not in parts or not whole:
+            continue
+        place = commands.index(own[0])
+        commands = [one for one in commands if one[0] != name]
+        first = min(whole, key=len)
+        commands[place:place] = [
+            (name, "vectorize", (first, lanes)),
+            (name, "parallelize", (time,)),
+        ]
+    return Schedule(commands)
 
 
 def terms_at_once(stream: Streamed, sizes: Mapping[str, int], late: int) -> int:
@@ -100,18 +140,40 @@ def with_window_tiles(
             place = commands.index(own[0])
             commands[place : place + 1] = [(name, *one) for one in in_phases] or own
             continue
-        if [one[1] for one in own] != _IN_BLOCKS:
+        if not _is_in_blocks(own):
             continue
+        together = _beside(name, commands)
         moved = [steps[one] for one in steps if name == one or name.startswith(f"{one}_")]
         column, term, (time, *_) = own[0][2][0], own[2][2][0], own[-1][2]
-        if moved == [{(1, 1)}] and time in times and column not in times:
+        if not together and moved == [{(1, 1)}] and time in times and column not in times:
             new = _of_times(time, column, term)
-        else:
+        elif together <= {time}:
             new = _of_vectors(column, term, own[-1][2])
+        else:
+            continue
         place = commands.index(own[0])
         commands = [one for one in commands if one[0] != name]
         commands[place:place] = [(name, command, tuple(given)) for command, given in new]
     return Schedule(commands)
+
+
+def _is_in_blocks(own: Sequence[Command]) -> bool:
+    """Whether these are the commands of one computation by which a block of terms runs for one vector after
+    the other along a column."""
+    if [one[1] for one in own] != _IN_BLOCKS:
+        return False
+    column, term = own[0][2][0], own[2][2][0]
+    loops = [one[2][0] for one in own]
+    return loops[1] == f"{column}1" and loops[4:6] == [f"{term}1", f"{column}11"] and term != column
+
+
+def _beside(name: str, commands: Sequence[Command]) -> set[str]:
+    """The loops that the computation shares with others."""
+    return {
+        one[2][1]
+        for one in commands
+        if one[1] in ("after", "before") and len(one[2]) == 2 and name in (one[0], one[2][0])
+    }
 
 
 def _of_times(time: str, column: str, term: str) -> list[tuple[str, list[Any]]]:

@@ -66,3 +66,59 @@ def test_other_conditions_pick_nothing(condition: Callable[[Any], Any]) -> None:
     assert 'reorder("p", "z")' not in str(f.default_schedule)
     data = np.random.default_rng(3).integers(0, 20, 100).astype(np.int32)
     np.testing.assert_array_equal(f(data), f.evaluate(data))
+
+
+@pytest.mark.parametrize("automatic", [False, True])
+def test_picked_rows_are_updated_in_vectors(automatic: bool) -> None:
+    """The messages along the edges of a graph: what is read is gathered, too."""
+    V, E, D = tw.params("V E D")
+    v, e, d = tw.iters("v e d")
+    x = tw.input("x", [V, D], tw.float32)
+    source, to = tw.input("source", [E], tw.int32), tw.input("to", [E], tw.int32)
+    sums = tw.sum(x[source[e], d], over={e: E}, where=to[e] == v)
+    f = tw.function("messages", outputs=[tw.computation("y", {v: V, d: D}, sums)])
+    if automatic:
+        f.auto_schedule(tuned=False)
+    assert "for d1 in range" in str(f.loops) and "# vector(" in str(f.loops)
+    assert str(f.loops).index("for e in") < str(f.loops).rindex("for d0 in")
+    rng = np.random.default_rng(0)
+    for vertices, edges, width in [(1, 0, 1), (3, 5, 2), (20, 300, 33)]:
+        values = rng.integers(-9, 9, (vertices, width)).astype("f")
+        begin, end = rng.integers(0, vertices, (2, edges)).astype(np.int32)
+        expected = np.zeros_like(values)
+        np.add.at(expected, end, values[begin])
+        np.testing.assert_array_equal(f(x=values, source=begin, to=end), expected)
+
+
+@pytest.mark.parametrize("automatic", [False, True])
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_recurrence_goes_over_its_edges_once(automatic: bool, stops: bool) -> None:
+    """PageRank: the sum reads what it is a part of."""
+    V, E, T = tw.params("V E T", "V >= 1 and T >= 1")
+    t, v, e = tw.iters("t v e")
+    source, to = tw.input("source", [E], tw.int32), tw.input("to", [E], tw.int32)
+    first = tw.input("first", [V], tw.int64)
+    rank = tw.computation("rank", {t: T, v: V}, dtype=tw.int64)
+    sums = tw.sum(rank[t - 1, source[e]], over={e: E}, where=to[e] == v)
+    rank.define(t == 0, first[v])
+    rank.define(t > 0, (1 + 3 * sums) % 1009)
+    done = tw.computation("done", {t: (1, T)}, rank[t, 0] == 4)
+    last = tw.computation("last", {v: V}, rank[T - 1, v])
+    until: dict[str, Any] = {"until": {T: done}, "limit": 7} if stops else {}
+    f = tw.function("pages", outputs=[last], inputs=[source, to, first], **until)
+    if automatic:
+        f.auto_schedule(tuned=False)
+    assert "reorder(" in str(f.schedule if automatic else f.default_schedule)
+    assert str(f.loops).count("for v in range(0, V):\n      for e in") == 0
+    rng = np.random.default_rng(1)
+    for vertices, edges in [(1, 0), (1, 2), (9, 40), (300, 900)]:
+        begin, end = rng.integers(0, vertices, (2, edges)).astype(np.int32)
+        now = values = rng.integers(0, 100, vertices)
+        for _ in range(6):
+            sum_of_edges = np.zeros_like(now)
+            np.add.at(sum_of_edges, end, now[begin])
+            now = (1 + 3 * sum_of_edges) % 1009
+            if stops and now[0] == 4:
+                break
+        steps = {} if stops else {"T": 7}
+        np.testing.assert_array_equal(f(source=begin, to=end, first=values, **steps), now)

@@ -42,6 +42,36 @@ int main(void) {
 #: Programs with a scop in each way of standing in a file.
 PROGRAMS = {
     "product": PRODUCT,
+    "no rows": """#include <stdio.h>
+static void fill(double *a, int n) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) a[i * n + j] = i + j;
+#pragma endscop
+}
+int main(void) {
+  double a[4] = {9, 9, 9, 9};
+  fill(a, 0);
+  printf("%g\\n", a[0]);
+  fill(a, 2);
+  printf("%g\\n", a[3]);
+  return 0;
+}
+""",
+    "a loop that data end, and words of isl": """#include <stdio.h>
+static int bits(long x) { int n = 0; while (x) { n += x & 1; x = (x >> 1) & 0x7fffffff; } return n; }
+static void count(const long a[4], int max, long out[1]) {
+#pragma scop
+  for (int mod = 0; mod < max; mod++) out[0] += bits(a[mod]);
+#pragma endscop
+}
+int main(void) {
+  long a[4] = {1, 2, 3, 7}, out[1] = {0};
+  count(a, 4, out);
+  printf("%ld\\n", out[0]);
+  return 0;
+}
+""",
     "scops in main, scalars and iterators that live on": """#include <stdio.h>
 int main(void) {
   int n = 20, i, last = -1;

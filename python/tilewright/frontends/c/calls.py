@@ -68,6 +68,7 @@ class _Writer:
         self.arguments = translated.arguments
         self.result = translated.result
         self.names = {own: name for name, own in made._names.items()}
+        self.limits = made._limits
         self.outputs = {output: array for array, output in made._results.items()}
         self.ranges = ranges_of(self.program)
         self.of: dict[str, Argument] = {
@@ -92,7 +93,8 @@ class _Writer:
             self.pointers[self.result] = "&tilewright_result"
         self.text.conditions += self.apart()
         for own in function.parameters:
-            self.text.arguments.append(self.names[own])
+            limit = self.limits.get(own)  # of turns of a loop that data end
+            self.text.arguments.append(self.names[own] if limit is None else f"{limit}LL")
         for argument in interface.arguments:
             self.argument(argument, interface)
         return self.text
@@ -130,7 +132,8 @@ class _Writer:
             if None in row:
                 refuse(self.program.location, f"the rows of {argument.name} have no length in C")
             size = " * ".join(["1", *(f"({each})" for each in row)])
-            length = f"({found[1]}) / ({size}) + 1" if row else f"({found[1]}) + 1"
+            size = f"tilewright_most({size}, 1)"  # rows of no elements have none that is accessed
+            length = f"({found[1]}) / {size} + 1" if row else f"({found[1]}) + 1"
             self.text.before.append(f"const long long {first.name} = tilewright_most({length}, 0);")
 
     def refuse_data(self, array: str) -> None:

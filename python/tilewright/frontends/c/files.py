@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from ...base.errors import ArgumentError, TranslationError
 from ..accesses import Summary, summary_of
+from ..depth import many_levels
 from ..tree import Location
 from . import bodies, parsing, preprocessing, programs, scops
 from .refusals import refuse
@@ -101,9 +102,10 @@ class File:
     def _made(
         self, region: scops.Region, numbers: Mapping[str, int | None] | None = None
     ) -> programs.Translated:
-        return programs.translate(
-            self._parsed, region, self._externs, self._libm, numbers=numbers or {}
-        )
+        with many_levels(self._parsed.place(self._parsed.functions[region.function])):
+            return programs.translate(
+                self._parsed, region, self._externs, self._libm, numbers=numbers or {}
+            )
 
     # Autodetection ----------------------------------------------------------------------------
 

@@ -394,7 +394,8 @@ class Loops(Renaming):
         for each in shape.also:
             self.effects(each)
         if first is not None:
-            following = arithmetic("+", value, integer(shape.step, of), of, here)
+            sign = "-" if shape.step < 0 else "+"  # a type without sign has no negative step
+            following = arithmetic(sign, value, integer(abs(shape.step), of), of, here)
             self.store(first, following, here)
 
     def _last(

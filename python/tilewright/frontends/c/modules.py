@@ -19,6 +19,8 @@ import numpy as np
 from ... import _core
 from ...base import notes
 from ...base.errors import ArgumentError, ArgumentTypeError
+from ..depth import many_levels
+from ..tree import Location
 from .functions import CFunction
 from .kept_tables import described, restored
 from .texts import keep_text
@@ -186,7 +188,8 @@ class _Loading:
             if self._file is None:
                 from .files import File
 
-                self._file = File(*self.arguments)
+                with many_levels(Location(self.arguments[1], 1, 1)):
+                    self._file = File(*self.arguments)
             return self._file
 
     def module(self) -> CModule:
@@ -320,6 +323,8 @@ def _externs(externs: Mapping[str, Any] | None) -> dict[str, object]:
 def _text(source: str | os.PathLike[str]) -> tuple[str, str]:
     """The text of a program, and its name."""
     if isinstance(source, str) and re.search(r"[\n{;]", source):
+        # What a file that is no UTF-8 was read as, and a mark in front of a text, are no C.
+        source = source.removeprefix("\ufeff").encode(errors="backslashreplace").decode()
         return source, keep_text(source)
     if not isinstance(source, str | os.PathLike):
         raise ArgumentTypeError(

@@ -13,6 +13,7 @@ from typing import Any
 
 from pycparser import c_ast, c_parser
 
+from ... import _core
 from ..tree import Location
 from .preprocessing import Preprocessed
 from .refusals import refuse
@@ -38,12 +39,14 @@ class CFile:
         name: of the file.
         functions: those with a body, in the order of the text.
         declarations: of the file scope, functions' prototypes among them.
+        renamed: the names that variables have in the text, by those that they have in the tree.
     """
 
     name: str
     source: Preprocessed
     functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
     declarations: list[Any] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
 
     def place(self, node: Any) -> Location:
         """Where a node stands; one that does not know it stands where its first part does."""
@@ -101,6 +104,7 @@ def parse(source: Preprocessed, name: str) -> CFile:
             _spell_out(each)
         if isinstance(each, c_ast.Decl) and isinstance(each.init, c_ast.InitList):
             _spell_out_below(each.init)
+    file.renamed = _rename_words(tree)
     for each in tree.ext:
         if isinstance(each, c_ast.FuncDef):
             if each.decl.name in file.functions:
@@ -115,6 +119,42 @@ def parse(source: Preprocessed, name: str) -> CFile:
                 f"define {summary} with the same arguments",
             )
     return file
+
+
+def _rename_words(tree: c_ast.FileAST) -> dict[str, str]:
+    """Gives variables that are called like a word of isl's notation (`max`, `mod`, `exists`) an underscore.
+
+    Returns:
+        their names in the text, by their new ones.
+    """
+    named = {each.name for each in nodes(tree) if isinstance(each, c_ast.ID | c_ast.Decl)}
+    words = {name for name in named if name and not _core.is_identifier(name)}
+    functions = {each.decl.name for each in tree.ext if isinstance(each, c_ast.FuncDef)}
+    renamed = {}
+    for word in words - functions:
+        renamed[word] = f"{word.replace('$', '_')}_"
+        while renamed[word] in named:
+            renamed[word] += "_"
+    if not renamed:
+        return {}
+    others = set()  # names of functions, and of fields
+    for each in nodes(tree):
+        if isinstance(each, c_ast.FuncCall):
+            others.add(id(each.name))
+        elif isinstance(each, c_ast.StructRef):
+            others.add(id(each.field))
+        elif isinstance(each, c_ast.Struct | c_ast.Union):
+            others |= {id(part) for one in each.decls or () for part in nodes(one)}
+        elif isinstance(each, c_ast.NamedInitializer):
+            others |= {id(part) for part in each.name}
+    for each in nodes(tree):
+        if id(each) in others:
+            continue
+        if isinstance(each, c_ast.ID | c_ast.Decl):
+            each.name = renamed.get(each.name, each.name)
+        elif isinstance(each, c_ast.TypeDecl):
+            each.declname = renamed.get(each.declname, each.declname)
+    return {new: word for word, new in renamed.items()}
 
 
 _CHARACTER = re.compile(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.)|.", re.S)

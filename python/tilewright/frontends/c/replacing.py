@@ -125,7 +125,7 @@ def translate_text(
         made = _Definition(function, symbol)
         definitions.insert(0, made.definition)
         original = "".join(lines[begin.line : end.line - 1])
-        lines[begin.line - 1 : end.line] = [made.call(region.name, original)]
+        lines[begin.line - 1 : end.line] = [made.call(region.name, original, parsed.renamed)]
         replaced.insert(0, Replaced(symbol, begin, str(function.schedule), made.on_device))
     head = _head(text, macros, definitions, any(each.on_device for each in replaced))
     return head + "".join(lines), replaced
@@ -192,8 +192,13 @@ class _Definition:
         interface = SourceInterface(scheduled, symbol)
         self.text = call_text(function._translated, made, scheduled, interface)
 
-    def call(self, name: str, original: str) -> str:
-        """The lines in the place of the scop."""
+    def call(self, name: str, original: str, renamed: Mapping[str, str]) -> str:
+        """The lines in the place of the scop.
+
+        Args:
+            original: the statements of the scop.
+            renamed: what variables are called where it stands, by their names in the program.
+        """
         text = self.text
         upper = f"{self.symbol.upper()}"
         lines = [f"  {{ /* {name}, scheduled by tilewright */"]
@@ -225,7 +230,10 @@ class _Definition:
         end += f'      tilewright_failed("{name}", tilewright_status);\n'
         if text.result:
             end += "    return tilewright_result;\n"
-        return "\n".join(lines) + "\n" + original + end + "  }\n"
+        before = "\n".join(lines)
+        for own, word in renamed.items():
+            before = re.sub(rf"\b{own}\b", word, before)
+        return before + "\n" + original + end + "  }\n"
 
 
 def _private(body: str, symbol: str) -> str:

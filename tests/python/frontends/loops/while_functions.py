@@ -240,3 +240,27 @@ def spmv_loops(A_row, A_col, A_val, x):
             s += A_val[k] * x[A_col[k]]
         y[i] = s
     return y
+
+
+@case(lambda r, n=1: (r.integers(0, 2, n).astype(np.int32), np.array([5, 1] + [0] * n, np.int32)))
+def while_under_what_never_holds(image, parent):
+    """If the image has one row, `up` is always 0: the loop that data end is never come to."""
+    for y in range(len(image)):
+        up = 0
+        if y > 0:
+            up = image[y - 1]
+        if up != 0:
+            a = up
+            while parent[a] != a:
+                a = parent[a]
+            parent[a] += 1
+    return parent
+
+
+@case(lambda r, n=8: (r.random((n, 9)), np.zeros((n, 9)), r.integers(-1, 2, 9)))
+def scattered_columns(f, g, c):
+    n, m = f.shape
+    for x in range(n):
+        for k in range(m):
+            g[(x + c[k]) % n, k] = f[x, k]
+    return g

@@ -495,11 +495,15 @@ class _Maker(Placing):
     def output(self, array: str, name: str) -> tw.Computation | None:
         """What an array holds at the end, as a view of its last writers; None where it was killed."""
         (reference,) = self.memory.references[name].values()
-        domain, _ = box_text(self.arrays[array], self.scanned.names, self.scope, name)
+        domain, elements = box_text(self.arrays[array], self.scanned.names, self.scope, name)
+        sources = self.memory.sources(reference, name)
         pieces = []
-        for source in self.memory.sources(reference, name):
+        for source in sources:
             if source.kind != "killed":
                 pieces.append((source.readers, self.element(source, self.arrays[array])))
+        if not sources and array in self.inputs:  # it has no elements for these sizes
+            unchanged = self.inputs[array][tuple(tw.iter(each) for each in elements)]
+            pieces.append((self.listed(domain), unchanged))
         if not pieces:
             del self.memory.results[array]
             return None

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
+from .sugar import Completed
+
 __all__ = ["Webs", "find_webs", "local_names", "runs_always"]
 
 Environment = dict[str, frozenset[int]]
@@ -78,6 +80,7 @@ class _Flow:
         self.nodes: dict[int, ast.Name] = {}
         self.together: list[tuple[int, int]] = []  # a use (node id) and a definition that it feeds
         self.loops: list[_Loop] = []
+        self.ends: dict[int, tuple[Environment | None, Environment | None]] = {}
         self.copies: set[int] = set()  # definitions that give another name's value
         self.reached: set[int] = set()
         self.behind: dict[int, int] = {}  # definitions as they are seen behind the loop around them
@@ -147,6 +150,10 @@ class _Flow:
                 return self.loop(node, env)
             case ast.While():
                 return self.loop(node, env)
+            case Completed():
+                self.expression(node.test, env)
+                completed, left = self.ends[id(node.loop)]
+                return _merge(completed and self.block(node.body, completed), left)
             case ast.If():
                 self.expression(node.test, env)
                 return _merge(self.block(node.body, env), self.block(node.orelse, env))
@@ -210,6 +217,7 @@ class _Flow:
         breaks = loop.breaks
         if breaks is not None and isinstance(node, ast.For) and not _is_listed(node):
             breaks = {name: self.leaving(breaks[name], env[name]) for name in breaks}
+        self.ends[id(node)] = left, breaks
         return _merge(left, breaks)
 
     def leaving(self, inside: frozenset[int], before: frozenset[int]) -> frozenset[int]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ..tree import Expression, Literal, Operation
+from ..tree import Expression, If, Literal, Operation
 from .context import Frame, Known, NeedsArray, Storage
+from .evaluation_order import EvaluationOrder
 from .functions import ModuleNames, Outside
 from .groups import Group
 from .kinds import BOOL, INT, Kind, kind_of
@@ -61,7 +62,7 @@ def _is_of_ufunc(found: object, name: str) -> bool:
     return isinstance(found, np.ufunc) and name in ("outer", "at", "reduce", "accumulate")
 
 
-class Expressions(Operators, Records, Subscripts):
+class Expressions(Operators, Records, Subscripts, EvaluationOrder):
     """Expressions."""
 
     def expression(self, node: ast.expr) -> Value:
@@ -73,13 +74,16 @@ class Expressions(Operators, Records, Subscripts):
             case ast.Name():
                 return self.name_value(node)
             case ast.Tuple() | ast.List():
-                parts = tuple(part for each in node.elts for part in self._parts(each))
+                parts = self._parts_in_turn(node.elts)
                 is_list = isinstance(node, ast.List)
                 return TupleValue(parts, Group(list, tuple(range(len(parts)))) if is_list else None)
             case ast.Dict():
                 return self.dictionary(node)
             case ast.BinOp():
-                left, right = self.expression(node.left), self.expression(node.right)
+                before = [self.expression(node.left)]
+                with self.behind(before, node):
+                    right = self.expression(node.right)
+                (left,) = before
                 if any(isinstance(each, ArrayValue) and each.listed for each in (left, right)):
                     self.refuse(node, "an operator of lists", "make arrays of them, np.array(...)")
                 if isinstance(node.op, ast.MatMult):
@@ -103,6 +107,14 @@ class Expressions(Operators, Records, Subscripts):
                 return self.comprehension(node)
         what, way_out = _WAYS_OUT.get(type(node), (f"{type(node).__name__}", ""))
         self.refuse(node, f"{what} is not translated", way_out)
+
+    def _parts_in_turn(self, nodes: Sequence[ast.expr]) -> tuple[Value, ...]:
+        parts: list[Value] = []
+        for each in nodes:
+            with self.behind(parts, each):
+                found = self._parts(each)
+            parts.extend(found)
+        return tuple(parts)
 
     def _parts(self, node: ast.expr) -> tuple[Value, ...]:
         """A part of a tuple, or those of a starred one."""
@@ -322,6 +334,38 @@ class Expressions(Operators, Records, Subscripts):
         finally:
             self.pure_only = before
 
+    def evaluated_if(
+        self, condition: Expression, holds: bool, node: ast.expr, why: str
+    ) -> tuple[Expression, Value]:
+        """What is evaluated only where the condition holds, or does not. A call that is made of statements
+        is one number, which these find under the condition as it was before them.
+
+        Returns:
+            the condition as it is asked behind them, and the value.
+        """
+        if self.pure_only:
+            with self.conditionally(why):
+                return condition, self.expression(node)
+        self.branches += 1
+        with self.collected() as made:
+            value = self.expression(node)
+            place: Value = value
+            if made and isinstance(value, Scalar):
+                name = self.new_array("value", value.kind.dtype, (), node)
+                place = Scalar(self.read(name, (), value.kind.dtype, node), value.kind)
+                self.assign(place.expression, value.expression, node)
+        self.branches -= 1
+        if not made:
+            return condition, value
+        if not isinstance(place, Scalar):
+            self.refuse(node, f"this needs statements of its own {why}", "assign it first")
+        asked = self.kept(Scalar(condition, BOOL), node, "test").expression
+        nothing = Literal(place.kind.dtype.type(0).item(), place.kind.dtype)
+        self.assign(place.expression, nothing, node)
+        body = tuple(made)
+        self.emit(If(asked, *((body, ()) if holds else ((), body)), self.at(node)), node)
+        return asked, place
+
     def short_circuit(self, node: ast.BoolOp) -> Value:
         is_and = isinstance(node.op, ast.And)
         result = self.expression(node.values[0])
@@ -332,8 +376,9 @@ class Expressions(Operators, Records, Subscripts):
                 if known == is_and:
                     result = self.expression(each)
                 continue
-            with self.conditionally("and may not be evaluated at all (and, or)"):
-                following = self.expression(each)
+            condition, following = self.evaluated_if(
+                condition, is_and, each, "and may not be evaluated at all (and, or)"
+            )
             if is_and:
                 result = self.choose(condition, following, self._falsy(result, following), node)
             else:
@@ -359,7 +404,10 @@ class Expressions(Operators, Records, Subscripts):
         result: Value | None = None
         for operator, right_node in zip(node.ops, node.comparators, strict=True):
             if result is None:
-                right = self.expression(right_node)
+                before = [left]
+                with self.behind(before, node):
+                    right = self.expression(right_node)
+                (left,) = before
                 result = self.compare(operator, left, right, node)
             else:
                 condition = self.truth(result, node)
@@ -376,8 +424,9 @@ class Expressions(Operators, Records, Subscripts):
         known = as_bool_literal(condition)
         if known is not None:
             return self.expression(node.body if known else node.orelse)
-        with self.conditionally("and may not be evaluated at all (a conditional expression)"):
-            if_true, if_false = self.expression(node.body), self.expression(node.orelse)
+        why = "and may not be evaluated at all (a conditional expression)"
+        condition, if_true = self.evaluated_if(condition, True, node.body, why)
+        condition, if_false = self.evaluated_if(condition, False, node.orelse, why)
         return self.choose(condition, if_true, if_false, node)
 
     def length(self, value: Value, node: ast.AST) -> Value:

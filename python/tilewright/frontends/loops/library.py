@@ -96,7 +96,9 @@ class Library(Calls):
             if isinstance(each, ast.ListComp) and isinstance(function, Static):
                 if not hasattr(function.value, "__tilewright_loops__"):  # which may keep it
                     self.consumed.add(id(each))
-            arguments.append(self._large(function, each) or self.expression(each))
+            with self.behind(arguments, each):
+                value = self._large(function, each) or self.expression(each)
+            arguments.append(value)
         keywords: dict[str, Value] = {}
         for keyword in node.keywords:
             if keyword.arg is None:

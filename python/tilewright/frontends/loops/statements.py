@@ -422,21 +422,25 @@ class Statements(Masks, LoopStatements, Overlaps):
             with self.storing_new(not self.means_given(node.target)):
                 self.store_masked(array, mask, value, node.target)
             return
-        right = self.expression(node.value)
         target = node.target
-        if isinstance(target, ast.Name):
-            load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
-            web = self.frame.webs.name_of[id(target)]
-            self.frame.webs.name_of[id(load)] = web
-            if id(target) in self.frame.webs.unassigned:
-                self.refuse(target, f"{target.id} may have no value here", "assign it before")
-            left = self.expression(load)
-            del self.frame.webs.name_of[id(load)]
-        elif isinstance(target, ast.Subscript):
-            array_value = self.expression(target.value)
-            left = self.subscript(array_value, target)
-        else:
-            self.refuse(target, "only names and elements of arrays are assigned")
+        before: list[Value] = []
+        with self.behind(before, node):  # what the target holds is read first
+            right = self.expression(node.value)
+            if isinstance(target, ast.Name):
+                load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+                web = self.frame.webs.name_of[id(target)]
+                self.frame.webs.name_of[id(load)] = web
+                if id(target) in self.frame.webs.unassigned:
+                    self.refuse(target, f"{target.id} may have no value here", "assign it before")
+                left = self.expression(load)
+                del self.frame.webs.name_of[id(load)]
+            elif isinstance(target, ast.Subscript):
+                array_value = self.expression(target.value)
+                left = self.subscript(array_value, target)
+            else:
+                self.refuse(target, "only names and elements of arrays are assigned")
+            before.append(left)
+        (left,) = before
         if isinstance(node.op, ast.MatMult):
             value = self.matmul(left, right, node)
         else:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["Raising", "without_sugar"]
+__all__ = ["Completed", "Raising", "without_sugar"]
 
 
 class Raising(ast.Assert):
@@ -50,6 +50,12 @@ class _Breaks(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> ast.stmt:
         return node
+
+
+class Completed(ast.If):
+    """What stood behind `else` of a loop: right behind the loop now, if nothing has left it."""
+
+    loop: ast.For | ast.While
 
 
 class _Plain(ast.NodeTransformer):
@@ -81,7 +87,8 @@ def _without_else(node: ast.For | ast.While) -> ast.stmt | list[ast.stmt]:
     if not breaks.found:
         return [node, *behind]
     test = ast.copy_location(ast.Name(flag, ast.Load()), behind[0])
-    last = ast.copy_location(ast.If(test, behind, []), behind[0])
+    last = ast.copy_location(Completed(test, behind, []), behind[0])
+    last.loop = node
     return [_assigned(flag, True, node), node, last]
 
 

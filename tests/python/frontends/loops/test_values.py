@@ -18,6 +18,7 @@ from . import (
     masked_functions,
     npbench_functions,
     opaque_functions,
+    order_functions,
     other_functions,
     random_arrays,
     random_functions,
@@ -38,7 +39,7 @@ assert (
     and textbook_functions
     and user_functions
 )
-assert list_functions
+assert list_functions and order_functions
 
 
 @pytest.mark.parametrize("name", cases.CASES)

@@ -1,0 +1,152 @@
+"""Operands of which a later one changes what an earlier one reads, and calls that may not be made at all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .cases import case
+
+
+def numbers(r, n):
+    return r.integers(0, 20, n)
+
+
+def bump(a, by):
+    a[0] += by
+    return a[0]
+
+
+def gcd(a, b):
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def small(a, i, limit):
+    return a[i] * a[i] < limit
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def read_before_the_call(a):
+    return a[0] + bump(a, 3)
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def products_around_calls(a):
+    return a[0] * 2 + bump(a, 2) * a[0] - a[0]
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def compared_with_a_call(a):
+    x = a[0] < bump(a, 1)
+    y = a[0] < bump(a, 1) < a[0] * 3
+    return x, y
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def results_in_turn(a):
+    return a[0], bump(a, 2), a[0]
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def arguments_in_turn(a):
+    return max(a[0], bump(a, -4)) + min(a[0] * 3, bump(a, 2))
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def added_to_by_a_call(a):
+    a[0] += bump(a, 5)
+    return a
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def array_before_the_call(a):
+    return (a * 2) + bump(a, 7)
+
+
+@case(lambda r, n=8: (numbers(r, n), 90))
+def while_a_call_says_so(a, limit):
+    i = 0
+    while i < len(a) and small(a, i, limit):
+        i += 1
+    return i
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def calls_that_may_not_be_made(a):
+    total = 0
+    for i in range(len(a)):
+        total += gcd(a[i], 12) if a[i] > 3 else 100
+        if a[i] % 2 == 1 or gcd(a[i], 6) == 6:
+            total += 1000
+        if i > 0 and a[i] > 0 and gcd(a[i], a[i - 1]) == 1 and not (a[i] > 5 or gcd(a[i], 10) > 1):
+            total += 100000
+    return total
+
+
+@case(lambda r, n=8: (numbers(r, n), 1))
+def effects_of_calls_that_are_made(a, c):
+    y = a[0] + (bump(a, 1) if c else 0)
+    z = (a[0] > 9 and bump(a, 2) > 3) or bump(a, -30) > 100
+    return y + a[0] * 100 + (1000 if z else 0)
+
+
+@case(lambda r, n=8: (numbers(r, n) - 12,))
+def found_or_else(a):
+    for i in range(len(a)):
+        if a[i] > 0:
+            place = i
+            break
+    else:
+        place = -1
+    return place
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def found_or_else_in_a_loop(a):
+    out = np.zeros(len(a))
+    for j in range(len(a)):
+        k = 0
+        for i in range(j, len(a)):
+            if a[i] % 3 == 0:
+                s = i * 2
+                k = 1
+                break
+            elif a[i] % 5 == 0:
+                s = -i
+                break
+        else:
+            s = 7
+        out[j] = s + k
+    return out
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def searched_or_else(a):
+    i = 0
+    while i < len(a):
+        if a[i] == 3:
+            result = 10
+            break
+        i += 1
+    else:
+        result = 20
+    return result + i
+
+
+@case(lambda r, n=8: (r.random(n), r.random(2), r.random(n)))
+def filter_of_any_length(x, b, y):
+    z = 0.0
+    for n in range(len(x)):
+        o = b[0] * x[n] + z
+        z = b[1] * o
+        y[n] = o
+
+
+@case(lambda r, n=0: (r.random(n), r.random(2), r.random(n)))
+def filter_of_no_length(x, b, y):
+    z = 0.0
+    for n in range(len(x)):
+        o = b[0] * x[n] + z
+        z = b[1] * o
+        y[n] = o

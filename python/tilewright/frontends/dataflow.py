@@ -279,6 +279,7 @@ class _Maker(Placing):
                 self.copy(name, array)
         found = [self.output(array, name) for array, name in [*self.memory.results.items()]]
         outputs = [output for output in found if output is not None]
+        outputs = outputs or self.unchanged()
         if not outputs:
             refuse(
                 self.program.location,
@@ -492,18 +493,34 @@ class _Maker(Placing):
             return self.inputs[array.name][subscripts]
         return self.computations[source.name][subscripts]
 
+    def unchanged(self) -> list[tw.Computation]:
+        """Of a program that writes arrays that have no elements for these sizes: an array as it is."""
+        written = {
+            each.target.array for each in tree.walk(self.program.body) if isinstance(each, tree.Assign)
+        }
+        if not any(name in self.inputs for name in written):
+            return []
+        for array, given in self.inputs.items():
+            name = self.scanned.taken.take(f"{self.scanned.names[array]}_out")
+            domain, elements = box_text(self.arrays[array], self.scanned.names, self.scope, name)
+            if tw.Set(self.listed(domain)).is_empty:
+                continue
+            value = given[tuple(tw.iter(each) for each in elements)]
+            shape = self.extents(self.arrays[array])
+            made = tw.view(self.listed(domain), [(None, value)], dtype=given.dtype, shape=shape)
+            self.memory.results[array] = name
+            self.computations[name] = made
+            return [made]
+        return []
+
     def output(self, array: str, name: str) -> tw.Computation | None:
         """What an array holds at the end, as a view of its last writers; None where it was killed."""
         (reference,) = self.memory.references[name].values()
-        domain, elements = box_text(self.arrays[array], self.scanned.names, self.scope, name)
-        sources = self.memory.sources(reference, name)
+        domain, _ = box_text(self.arrays[array], self.scanned.names, self.scope, name)
         pieces = []
-        for source in sources:
+        for source in self.memory.sources(reference, name):
             if source.kind != "killed":
                 pieces.append((source.readers, self.element(source, self.arrays[array])))
-        if not sources and array in self.inputs:  # it has no elements for these sizes
-            unchanged = self.inputs[array][tuple(tw.iter(each) for each in elements)]
-            pieces.append((self.listed(domain), unchanged))
         if not pieces:
             del self.memory.results[array]
             return None

@@ -63,6 +63,8 @@ def adds_up_in_order(schedule: Schedule, streams: Mapping[str, Streamed]) -> boo
         known = loops_of.setdefault(name, set(stream.handle.iterators if stream else ()))
         if command == "rfactor":
             return False
+        if stream is None:
+            continue  # a copy
         if command == "join" and all(_is_part(f"{one}", known) for one in arguments[:2]):
             known.add(f"{arguments[2]}")
         if command in ("vectorize", "parallelize"):

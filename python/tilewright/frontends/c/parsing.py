@@ -15,6 +15,7 @@ from pycparser import c_ast, c_parser
 
 from ... import _core
 from ..tree import Location
+from .null_tests import without_null_tests
 from .preprocessing import Preprocessed
 from .refusals import refuse
 
@@ -104,6 +105,7 @@ def parse(source: Preprocessed, name: str) -> CFile:
             _spell_out(each)
         if isinstance(each, c_ast.Decl) and isinstance(each.init, c_ast.InitList):
             _spell_out_below(each.init)
+    without_null_tests(tree, nodes)
     file.renamed = _rename_words(tree)
     for each in tree.ext:
         if isinstance(each, c_ast.FuncDef):

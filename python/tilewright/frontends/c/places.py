@@ -42,6 +42,8 @@ class Places(Pointers):
     def operand(self, node: Any) -> Value | Place | Address:
         """What an expression is: a place if it is an lvalue, an address if it is a pointer."""
         match node:
+            case c_ast.ID() if node.name.startswith("__tilewright_"):
+                return self.value(node)  # I of complex.h, INFINITY
             case c_ast.ID():
                 return self._named_operand(node)
             case c_ast.ArrayRef():

@@ -47,7 +47,8 @@ def _reads(
         if producer.name in streams:
             known = pairs.project_out_parameters(["forever"])
             known = known.fix({p: sizes[p] for p in known.parameters() if p in sizes})
-            one = Map._of(known)
+            there = Set._of(_known(producer.domain, sizes))  # data decide about elements that there are
+            one = Map._of(known).intersect_range(there)
             found = one if found is None else found | one
     return found
 

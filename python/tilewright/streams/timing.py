@@ -302,10 +302,13 @@ class Timing:
         """How many elements of each stream are known after so many ticks; negative ones are
         still to be waited for."""
         periods, rest = divmod(ticks, self.period)
-        return {
-            name: count + int(self.rates[name] * self.period) * periods
-            for name, count in self._table[rest].items()
-        }
+        more = self._in_a_period
+        return {name: count + more[name] * periods for name, count in self._table[rest].items()}
+
+    @cached_property
+    def _in_a_period(self) -> dict[str, int]:
+        """How many elements of each stream a period has."""
+        return {name: int(rate * self.period) for name, rate in self.rates.items()}
 
     def latency(self, name: str, collected: int = 1) -> int:
         """By how many elements a stream is behind the input, at most, if whole multiples of so many

@@ -199,6 +199,7 @@ class Context:
         self.consumed: set[int] = set()  # lists that are arguments of calls
         self.branches = 0  # conditions around, which are not known
         self.turns = 0  # loops of the program around what is translated
+        self.of_sizes: dict[str, Expression] = {}  # variables that hold these so far, outside of loops
         self.single_turns = 0  # that were translated one by one so far
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.direct: set[tuple[object, ...]] = set()  # arguments as they are given, unless assigned
@@ -227,6 +228,9 @@ class Context:
         raise NotImplementedError
 
     def of_parameters(self, expression: Expression) -> bool:
+        raise NotImplementedError
+
+    def so_far(self, extent: Expression) -> Expression:
         raise NotImplementedError
 
     def block_of(self, body: Sequence[ast.stmt]) -> tuple[Statement, ...]:
@@ -309,6 +313,11 @@ class Context:
                 f"{name} may be the array that was given here, or one that was made, and elements are stored",
                 "give the array that is made a name of its own",
             )
+        if not target.subscripts:
+            self.of_sizes.pop(target.array, None)
+            known = self.so_far(value)
+            if not (self.turns or self.branches) and self.of_parameters(known):
+                self.of_sizes[target.array] = known
         self.emit(Assign(target, value, self.label(), self.at(node)), node)
 
     @contextmanager

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import ast
 
-from ..tree import Convert, Expression, Literal, Operation, Variable
+from ..rewriting import with_parts
+from ..tree import Convert, Expression, Literal, Operation, Read, Variable
 from .context import Context, NextRound, names_in
 from .indices import add, constant_of, is_pure, linear, literal, multiply
 from .kinds import INT
@@ -46,6 +47,15 @@ class Extents(Context):
     def note_range(self, iterator: Variable, over: RangeValue, node: ast.For) -> None:
         """Notes what values an iterator has."""
         self.ranges[iterator.name] = self.at(node), over
+
+    def so_far(self, extent: Expression) -> Expression:
+        """An extent in which variables that change later on are the sizes that they hold here."""
+        if self.turns:
+            return extent
+        known = extent
+        if isinstance(extent, Read) and not extent.subscripts:
+            known = self.of_sizes.get(extent.array, extent)
+        return known if known is not extent else with_parts(extent, self.so_far)
 
     def room_of(self, extent: Expression, node: ast.AST, what: str, way_out: str) -> Expression:
         """An extent that is large enough in all iterations around, of parameters only.

@@ -415,7 +415,7 @@ class Library(Calls):
         if value is None:
             self.refuse(node, "a shape is missing")
         parts = value.parts if isinstance(value, TupleValue) else (value,)
-        shape = tuple(self.as_index(part, node, "an extent") for part in parts)
+        shape = tuple(self.so_far(self.as_index(part, node, "an extent")) for part in parts)
         room = tuple(self.room_of_array(extent, node) for extent in shape)
         for extent in shape:
             self.claim_not_negative(extent, node, "an extent")

@@ -312,6 +312,11 @@ class Subscripts(DataSlices):
         if number is not None:
             return add(extent, index) if number < 0 else index
         self._settle_quotients(index, node)
+        if not self.pure_only and _has_remainder(index) and self.of_parameters(index):
+            # n % len(a) is as good as data: its value is asked once, and compared where it is read.
+            place = self.read(self.new_array("index", INT64, (), node), (), INT64, node)
+            self.assign(place, index, node)
+            index = place
         if self.at(whole) not in self.wrapping:
             return index
         below = Operation("<", (index, literal(0)), BOOL.dtype, self.at(node))
@@ -478,3 +483,11 @@ def view_of(
         uninitialised=array.uninitialised,
         gathered=gathers or array.gathered,
     )
+
+
+def _has_remainder(index: Expression) -> bool:
+    """Whether something is divided by what is no constant."""
+    if not isinstance(index, Operation):
+        return False
+    divided = index.name == "%" and constant_of(index.operands[1]) is None
+    return divided or any(map(_has_remainder, index.operands))

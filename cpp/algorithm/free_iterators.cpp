@@ -38,4 +38,14 @@ const std::set<std::string> &FreeIterators::of(const ExprPtr &expr) {
   return known_.emplace(expr.get(), std::move(names)).first->second;
 }
 
+std::set<std::string> iterators_in(const ExprPtr &expr) {
+  std::set<std::string> names;
+  visit(expr, [&](const ExprPtr &part) {
+    if (part->kind == ExprKind::Iterator) {
+      names.insert(part->name);
+    }
+  });
+  return names;
+}
+
 } // namespace tilewright

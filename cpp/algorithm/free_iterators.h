@@ -19,4 +19,7 @@ private:
   std::unordered_map<const Expr *, std::set<std::string>> known_;
 };
 
+/// All iterators in an expression, those of its own reductions, too.
+std::set<std::string> iterators_in(const ExprPtr &expr);
+
 } // namespace tilewright

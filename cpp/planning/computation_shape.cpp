@@ -3,10 +3,9 @@
 #include "algorithm/affine.h"
 #include "algorithm/existing.h"
 #include "algorithm/expression_depth.h"
-#include "algorithm/expression_key.h"
 #include "algorithm/expression_nodes.h"
 #include "algorithm/extrema.h"
-#include "algorithm/predicates.h"
+#include "algorithm/free_iterators.h"
 #include "algorithm/reductions.h"
 #include "hardware/processor.h"
 #include "polyhedral/interruption.h"
@@ -38,16 +37,6 @@ isl_set *project_onto(const isl::set &set, size_t dimension, size_t rank) {
   return isl_set_project_out(rest, isl_dim_set, 0, static_cast<unsigned>(dimension));
 }
 
-std::set<std::string> iterators_of(const ExprPtr &expression) {
-  std::set<std::string> names;
-  visit(expression, [&](const ExprPtr &part) {
-    if (part->kind == ExprKind::Iterator) {
-      names.insert(part->name);
-    }
-  });
-  return names;
-}
-
 /// Is a condition on data about elements alone? Comparisons of iterators may become bounds of
 /// loops, which lanes have no use for.
 bool asks_elements(const ExprPtr &condition) {
@@ -56,11 +45,6 @@ bool asks_elements(const ExprPtr &condition) {
   return std::none_of(parts.begin(), parts.end(), [](const ExprPtr &part) {
     return part->kind == ExprKind::Iterator || part->kind == ExprKind::Parameter;
   });
-}
-
-bool is_same(const ExpressionKey &key, const ExprPtr &other) {
-  const ExpressionKey others = key_of(other);
-  return !key.text.empty() && others.text == key.text && others.iterators == key.iterators;
 }
 
 /// Is it a function of complex numbers that lanes compute one after the other?
@@ -78,30 +62,6 @@ bool takes_turns(const Expr &node) {
 std::optional<std::int64_t> number_of(const Expr &constant) {
   const auto number = nodes::as_integer(constant.value);
   return number ? std::optional(static_cast<std::int64_t>(number->bits())) : std::nullopt;
-}
-
-/// Does it read the computation, itself or by views that show it? `seen`: those that were asked.
-bool reads_itself(const ExprPtr &value, const Computation &computation,
-                  std::set<const Computation *> &seen) {
-  bool found = false;
-  visit(value, [&](const ExprPtr &node) {
-    if (node->kind != ExprKind::Access || found) {
-      return;
-    }
-    const Computation &producer = *node->producer;
-    found = producer.name == computation.name;
-    if (!found && producer.is_view && seen.insert(&producer).second) {
-      found = std::any_of(producer.pieces.begin(), producer.pieces.end(), [&](const Piece &piece) {
-        return reads_itself(piece.value, computation, seen);
-      });
-    }
-  });
-  return found;
-}
-
-bool reads_itself(const ExprPtr &value, const Computation &computation) {
-  std::set<const Computation *> seen;
-  return reads_itself(value, computation, seen);
 }
 
 /// Do bounds of an iterator depend on others, or theirs on it?
@@ -182,7 +142,7 @@ Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t>
     }
     if (terms != nullptr && terms->predicate) {
       has_condition_ = true;
-      deciding_ = iterators_of(terms->predicate);
+      deciding_ = iterators_in(terms->predicate);
       note_picked(*terms);
       compares_ = !asks_elements(terms->predicate);
       collect(terms->predicate, computation.name);
@@ -275,96 +235,6 @@ bool Shape::is_single(const LoopDimension &loop) const {
     }
   }
   return true;
-}
-
-ExprPtr Shape::update_of(const ExprPtr &value, const Computation &computation) {
-  if (value->kind != ExprKind::Select || !reads_itself(value->operands[2], computation)) {
-    return nullptr;
-  }
-  const ExprPtr &before = value->operands[2];
-  const ExpressionKey key = key_of(before);
-  std::vector<ExprPtr> conditions;
-  ExprPtr update = value;
-  while (update->kind == ExprKind::Select && is_same(key, update->operands[2])) {
-    conditions.push_back(update->operands[0]);
-    update = update->operands[1];
-  }
-  std::for_each(conditions.begin(), conditions.end(),
-                [&](const ExprPtr &each) { note_choice(each); });
-  if (chosen_.empty()) {
-    return nullptr;
-  }
-  leave_out(before, update);
-  return update;
-}
-
-void Shape::note_choice(const ExprPtr &condition) {
-  std::set<std::string> chosen = compared_iterators(condition);
-  if (!chosen.empty()) {
-    chosen_.merge(chosen);
-    choosing_.merge(iterators_of(condition));
-  }
-}
-
-void Shape::leave_out(const ExprPtr &read, const ExprPtr &value) {
-  const ExpressionKey key = key_of(read);
-  visit(value, [&](const ExprPtr &node) {
-    if (node->kind == read->kind && is_same(key, node)) {
-      collected_.insert(node.get());
-    }
-  });
-}
-
-void Shape::note_ranged(const ExprPtr &condition) {
-  for (const ExprPtr &part : conjuncts_of(condition)) {
-    const bool is_bound =
-        part->kind == ExprKind::Binary &&
-        (part->op == Op::Lt || part->op == Op::Le || part->op == Op::Gt || part->op == Op::Ge);
-    for (const size_t side : {size_t{0}, size_t{1}}) {
-      if (!is_bound) {
-        continue;
-      }
-      std::set<std::string> bounded;
-      bool is_affine = true;
-      visit(part->operands[side], [&](const ExprPtr &node) {
-        is_affine = is_affine && node->kind != ExprKind::Access;
-        if (node->kind == ExprKind::Iterator) {
-          bounded.insert(node->name);
-        }
-      });
-      bool are_data = false;
-      visit(part->operands[1 - side], [&](const ExprPtr &node) {
-        are_data = are_data || node->kind == ExprKind::Access;
-        is_affine =
-            is_affine && !(node->kind == ExprKind::Iterator && bounded.contains(node->name));
-      });
-      if (is_affine && are_data) {
-        ranged_.insert(bounded.begin(), bounded.end());
-      }
-    }
-  }
-}
-
-void Shape::choose(const ExprPtr &condition, const std::set<std::string> &candidates) {
-  note_ranged(condition);
-  const std::set<std::string> compared = compared_iterators(condition);
-  for (size_t d = rank(); d-- > 0;) {
-    const std::string &iterator = space_.iterators[d];
-    if (compared.contains(iterator) && candidates.contains(iterator)) {
-      chosen_.insert(iterator);
-      choosing_.merge(iterators_of(condition));
-      return;
-    }
-  }
-}
-
-void Shape::note_picked(const Expr &terms) {
-  const std::set<std::string> compared = compared_iterators(terms.predicate);
-  for (size_t d = 0; d < rank(); ++d) {
-    if (compared.contains(space_.iterators[d])) {
-      picked_.insert(space_.iterators[d]);
-    }
-  }
 }
 
 std::int64_t Shape::lanes() const {
@@ -514,7 +384,7 @@ void Shape::add_subscript(const ExprPtr &index, const std::string &own, Access &
   if (access.subscripts.back()) {
     return;
   }
-  const std::set<std::string> names = iterators_of(index);
+  const std::set<std::string> names = iterators_in(index);
   for (size_t d = 0; d < space_.iterators.size(); ++d) {
     if (names.contains(space_.iterators[d])) {
       access.chosen_by.back().insert(d);
@@ -534,7 +404,7 @@ void Shape::add_subscript(const ExprPtr &index, const std::string &own, Access &
 bool Shape::is_of_rows(const Expr &node) const {
   return node.kind == ExprKind::Cast && node.operands[0]->type.is_integer() && rank() > 0 &&
          !contains_kind(node.operands[0], ExprKind::Access) &&
-         !iterators_of(node.operands[0]).contains(space_.iterators[rank() - 1]);
+         !iterators_in(node.operands[0]).contains(space_.iterators[rank() - 1]);
 }
 
 /// Types count where values are computed, not in subscripts.

@@ -1,7 +1,6 @@
 #include "planning/tagging.h"
 
 #include "planning/picked_updates.h"
-#include "planning/sums_inside.h"
 
 #include <isl/aff.h>
 
@@ -107,20 +106,6 @@ void Tagging::vectorize() {
     sum_few_columns(column, term, lanes);
   } else {
     write_out(column);
-  }
-}
-
-/// Results with sums inside are computed side by side; two vectors of them at a time, since each
-/// sum waits for its last term.
-void Tagging::sum_inside() {
-  if (shape_.reduced() > 0 || shape_.rank() == 0 || shape_.is_scattered()) {
-    return;
-  }
-  const size_t column = shape_.rank() - 1;
-  const std::int64_t lanes = 2 * shape_.lanes();
-  const Computation &computation = **mapping_.function().find(computation_);
-  if (shape_.extent(column).value_or(lanes) >= lanes && has_sums_beside(computation, column)) {
-    give("vectorize", {shape_.name(column), lanes});
   }
 }
 

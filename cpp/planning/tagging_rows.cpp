@@ -1,4 +1,5 @@
 // Vectors of results whose elements do not simply lie side by side along one long loop.
+#include "planning/sums_inside.h"
 #include "planning/tagging.h"
 
 #include <algorithm>
@@ -145,6 +146,20 @@ bool Tagging::vectorize_in_phases() {
   around_ = within.around_;
   blocks_ = within.blocks_;
   return true;
+}
+
+/// Results with sums inside are computed side by side; two vectors of them at a time, since each
+/// sum waits for its last term.
+void Tagging::sum_inside() {
+  if (shape_.reduced() > 0 || shape_.rank() == 0 || shape_.is_scattered()) {
+    return;
+  }
+  const size_t column = shape_.rank() - 1;
+  const std::int64_t lanes = 2 * shape_.lanes();
+  const Computation &computation = **mapping_.function().find(computation_);
+  if (shape_.extent(column).value_or(lanes) >= lanes && has_sums_beside(computation, column)) {
+    give("vectorize", {shape_.name(column), lanes});
+  }
 }
 
 } // namespace tilewright

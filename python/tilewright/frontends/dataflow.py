@@ -496,7 +496,9 @@ class _Maker(Placing):
     def unchanged(self) -> list[tw.Computation]:
         """Of a program that writes arrays that have no elements for these sizes: an array as it is."""
         written = {
-            each.target.array for each in tree.walk(self.program.body) if isinstance(each, tree.Assign)
+            each.target.array
+            for each in tree.walk(self.program.body)
+            if isinstance(each, tree.Assign)
         }
         if not any(name in self.inputs for name in written):
             return []
@@ -507,7 +509,8 @@ class _Maker(Placing):
                 continue
             value = given[tuple(tw.iter(each) for each in elements)]
             shape = self.extents(self.arrays[array])
-            made = tw.view(self.listed(domain), [(None, value)], dtype=given.dtype, shape=shape)
+            pieces = [(self.listed(domain), value)]
+            made = tw.view(self.listed(domain), pieces, dtype=given.dtype, shape=shape)
             self.memory.results[array] = name
             self.computations[name] = made
             return [made]

@@ -47,8 +47,8 @@ def _reads(
         if producer.name in streams:
             known = pairs.project_out_parameters(["forever"])
             known = known.fix({p: sizes[p] for p in known.parameters() if p in sizes})
-            there = Set._of(_known(producer.domain, sizes))  # data decide about elements that there are
-            one = Map._of(known).intersect_range(there)
+            # Of subscripts that data decide about, it is told that they are those of elements.
+            one = Map._of(known).intersect_range(Set._of(_known(producer.domain, sizes)))
             found = one if found is None else found | one
     return found
 

@@ -163,7 +163,7 @@ class _Function:
 def _known(node: Any) -> bool | None:
     """What a condition is, if it is 0 or 1."""
     if isinstance(node, c_ast.Constant) and node.value in ("0", "1"):
-        return node.value == "1"
+        return bool(node.value == "1")
     return None
 
 

@@ -349,22 +349,21 @@ class Expressions(Operators, Records, Subscripts, EvaluationOrder):
         self.branches += 1
         with self.collected() as made:
             value = self.expression(node)
-            place: Value = value
-            if made and isinstance(value, Scalar):
-                name = self.new_array("value", value.kind.dtype, (), node)
-                place = Scalar(self.read(name, (), value.kind.dtype, node), value.kind)
-                self.assign(place.expression, value.expression, node)
         self.branches -= 1
         if not made:
             return condition, value
-        if not isinstance(place, Scalar):
+        if not isinstance(value, Scalar):
             self.refuse(node, f"this needs statements of its own {why}", "assign it first")
+        dtype = value.kind.dtype
+        place = self.read(self.new_array("value", dtype, (), node), (), dtype, node)
         asked = self.kept(Scalar(condition, BOOL), node, "test").expression
-        nothing = Literal(place.kind.dtype.type(0).item(), place.kind.dtype)
-        self.assign(place.expression, nothing, node)
-        body = tuple(made)
-        self.emit(If(asked, *((body, ()) if holds else ((), body)), self.at(node)), node)
-        return asked, place
+        self.assign(place, Literal(dtype.type(0).item(), dtype), node)
+        with self.collected() as last:
+            self.assign(place, value.expression, node)
+        body, nothing = (*made, *last), ()
+        then, otherwise = (body, nothing) if holds else (nothing, body)
+        self.emit(If(asked, then, otherwise, self.at(node)), node)
+        return asked, Scalar(place, value.kind)
 
     def short_circuit(self, node: ast.BoolOp) -> Value:
         is_and = isinstance(node.op, ast.And)

@@ -5,6 +5,7 @@
 #include "passes/lift_fills.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tilewright {
 
@@ -74,6 +75,38 @@ bool only_fills(const StmtPtr &root, const std::set<std::int64_t> &buffers) {
   return fills;
 }
 
+/// The locals that a statement chooses a value for, by tests and nothing else:
+///     if 0 < n: chosen = x[n - 1] else: chosen = 0
+/// Nothing if it does anything else.
+std::set<std::int64_t> locals_chosen_by(const StmtPtr &root) {
+  std::set<std::int64_t> locals;
+  std::set<std::int64_t> own; // of a branch
+  bool chooses = is<If>(root);
+  visit_statements(root, [&](const LoopStatement &statement) {
+    if (const auto *assigned = as<AssignLocal>(statement)) {
+      locals.insert(assigned->id);
+    } else if (const auto *declared = as<DeclareLocal>(statement)) {
+      own.insert(declared->id);
+    } else {
+      chooses = chooses && (is<If>(statement) || is<Block>(statement));
+    }
+  });
+  std::set<std::int64_t> chosen;
+  std::set_difference(locals.begin(), locals.end(), own.begin(), own.end(),
+                      std::inserter(chosen, chosen.end()));
+  return chooses ? chosen : std::set<std::int64_t>();
+}
+
+/// How often a local gets a value in `root`.
+std::ptrdiff_t assignments(const StmtPtr &root, std::int64_t local) {
+  std::ptrdiff_t count = 0;
+  visit_statements(root, [&](const LoopStatement &statement) {
+    const auto *assigned = as<AssignLocal>(statement);
+    count += assigned != nullptr && assigned->id == local ? 1 : 0;
+  });
+  return count;
+}
+
 } // namespace
 
 GuardedLoop::GuardedLoop(const For &loop, EnclosingLoops &around,
@@ -125,10 +158,17 @@ void GuardedLoop::peel(bool through_loops) {
     Level level;
     level.shell = children.back();
     level.before.assign(children.begin(), children.end() - 1);
+    std::set<std::int64_t> declared;
     for (const StmtPtr &statement : level.before) {
-      const bool is_plain =
-          is<Let>(statement) || is<DeclareLocal>(statement) || is<CheckIndex>(statement);
-      if (!is_plain && !only_fills(statement, own)) {
+      const auto *local = as<DeclareLocal>(statement);
+      if (local != nullptr) {
+        declared.insert(local->id);
+      }
+      const bool is_plain = is<Let>(statement) || local != nullptr || is<CheckIndex>(statement);
+      const std::set<std::int64_t> chosen = locals_chosen_by(statement);
+      const bool chooses = !chosen.empty() && std::includes(declared.begin(), declared.end(),
+                                                            chosen.begin(), chosen.end());
+      if (!is_plain && !chooses && !only_fills(statement, own)) {
         return;
       }
     }
@@ -151,13 +191,13 @@ void GuardedLoop::peel(bool through_loops) {
   }
 }
 
-bool GuardedLoop::is_invariant(const ValuePtr &root) const {
+bool GuardedLoop::is_invariant(const ValuePtr &root, const std::set<std::int64_t> &own) const {
   bool invariant = true;
   visit_value(root, [&](const Value &value) {
     if (const auto *variable = as<Variable>(value)) {
       invariant = invariant && !inside_.contains(variable->id);
     } else if (const auto *local = as<Local>(value)) {
-      invariant = invariant && !locals_.contains(local->id);
+      invariant = invariant && (own.contains(local->id) || !locals_.contains(local->id));
     } else if (const auto *load = as<Load>(value)) {
       invariant = invariant && !stored_.contains(load->buffer);
     }
@@ -193,6 +233,33 @@ bool GuardedLoop::may_leave(const LoopStatement &statement) const {
   return invariant && (local == nullptr || !assigned_.contains(local->id));
 }
 
+/// The locals of a level whose value a statement before its test chooses, the same in all
+/// iterations: they leave the loop with it.
+std::set<std::int64_t> GuardedLoop::chosen_once(const Level &level) const {
+  std::set<std::int64_t> once;
+  for (const StmtPtr &statement : level.before) {
+    bool leaves = !is_gpu(loop_.loop);
+    const std::set<std::int64_t> chosen = locals_chosen_by(statement);
+    std::set<std::int64_t> own; // declared in a branch
+    visit_statements(statement, [&](const LoopStatement &inner) {
+      if (const auto *declared = as<DeclareLocal>(inner)) {
+        own.insert(declared->id);
+      }
+    });
+    visit_statements(statement, [&](const LoopStatement &inner) {
+      each_value(inner,
+                 [&](const ValuePtr &value) { leaves = leaves && is_invariant(value, own); });
+    });
+    for (const std::int64_t local : chosen) {
+      leaves = leaves && assignments(loop_.body(), local) == assignments(statement, local);
+    }
+    if (leaves) {
+      once.insert(chosen.begin(), chosen.end());
+    }
+  }
+  return once;
+}
+
 /// May a test be asked once, outside of the loop? The host does not read data of a launch; all
 /// threads of a block may, if nothing writes to them.
 bool GuardedLoop::may_guard(const ValuePtr &test) const {
@@ -224,10 +291,22 @@ bool GuardedLoop::enter(Level &level) {
   Layer layer;
   layer.runs = binary_value(Op::Lt, lower_, upper_);
   std::vector<StmtPtr> kept;
+  const std::set<std::int64_t> once = chosen_once(level);
+  for (std::int64_t local : once) {
+    assigned_.erase(local);
+  }
   for (StmtPtr statement : level.before) {
     const bool is_check = is<CheckIndex>(statement);
     if (is_check) {
       statement = reported_first(statement);
+    }
+    if (const std::set<std::int64_t> chosen = locals_chosen_by(statement);
+        !chosen.empty() && std::includes(once.begin(), once.end(), chosen.begin(), chosen.end())) {
+      for (const std::int64_t local : chosen) {
+        locals_.erase(local);
+      }
+      layer.hoisted.push_back(statement);
+      continue;
     }
     const bool hoisted =
         statement->children.empty() && !is<ElementChange>(statement) && may_leave(*statement);
@@ -235,7 +314,10 @@ bool GuardedLoop::enter(Level &level) {
       return false; // each iteration may fail: none can be left out
     }
     if (hoisted && !is_check) {
-      (is<Let>(statement) ? inside_ : locals_).erase(cast<Definition>(statement).id);
+      const std::int64_t own = cast<Definition>(statement).id;
+      if (!once.contains(own)) { // else it has its value behind the choice
+        (is<Let>(statement) ? inside_ : locals_).erase(own);
+      }
     }
     if (hoisted) {
       note_hoisted(*statement);

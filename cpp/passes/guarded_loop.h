@@ -45,7 +45,8 @@ protected:
   virtual bool goes_deeper() const { return true; }
   virtual StmtPtr loop_around(const StmtPtr &body) const;
 
-  bool is_invariant(const ValuePtr &root) const;
+  /// `own`: locals whose values do not matter.
+  bool is_invariant(const ValuePtr &root, const std::set<std::int64_t> &own = {}) const;
   const std::vector<Layer> &layers() const { return layers_; }
   /// What is left of the loop, inside of all that has left it.
   StmtPtr rebuild() const;
@@ -65,6 +66,7 @@ private:
   void peel(bool through_loops);
   bool enter(Level &level);
   bool may_leave(const LoopStatement &statement) const;
+  std::set<std::int64_t> chosen_once(const Level &level) const;
   bool may_guard(const ValuePtr &test) const;
   bool is_known(const ValuePtr &test) const;
   StmtPtr reported_first(const StmtPtr &statement) const;

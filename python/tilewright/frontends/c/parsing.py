@@ -16,7 +16,7 @@ from pycparser import c_ast, c_parser
 from ... import _core
 from ..tree import Location
 from .null_tests import without_null_tests
-from .preprocessing import Preprocessed
+from .preprocessing import HEADERS, Preprocessed
 from .refusals import refuse
 
 __all__ = [
@@ -109,7 +109,8 @@ def parse(source: Preprocessed, name: str) -> CFile:
     file.renamed = _rename_words(tree)
     for each in tree.ext:
         if isinstance(each, c_ast.FuncDef):
-            if each.decl.name in file.functions:
+            known = file.functions.get(each.decl.name)
+            if known is not None and not file.place(known).file.startswith(HEADERS):
                 refuse(file.place(each), f"{each.decl.name} is defined a second time")
             file.functions[each.decl.name] = each
         file.declarations.append(each)

@@ -126,6 +126,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "work list with counters that are known": (9, _ints(9), _ints(9), _ints(9)),
     "tests of pointers": (5, _reals(5), _zeros(5)),
     "ranges of data behind counters that are known": (9, _ints(9), _ints(9), _ints(9)),
+    "texts of the C library": (9, *(_ints(9, dtype=np.int8) for _ in range(3))),
     "topological order": (9, _ints(9), _ints(9), _ints(9)),
     "static const restrict": (4, _reals(4, 4), _zeros(4)),
     "sizes after the array": (4, _zeros(4, 9)),

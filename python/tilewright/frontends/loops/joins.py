@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tree import Expression, Operation, Select
+from ..tree import Assume, Expression, Operation, Select, reads_of
 from .indices import add, constant_of, literal, subtract
 from .kinds import BOOL, INT, INT64, Kind, loop_types
 from .reductions import Reductions
@@ -136,13 +136,17 @@ class Joins(Reductions):
     def stepped_range(
         self, start: Expression, stop: Expression, step: Expression, node: ast.AST
     ) -> Value:
-        """range(start, stop, step): of so many values; none where the step is 0, which Python refuses."""
+        """range(start, stop, step): of so many values; none where data give a step of 0, which Python refuses."""
         where = self.at(node)
 
         def of(name: str, *operands: Expression) -> Operation:
             return Operation(name, operands, INT64, where)
 
         zero, one = literal(0), literal(1)
+        if not list(reads_of(step)):
+            self.raised[where] = (ValueError, ("range() arg 3 must not be zero",))
+            is_step = Operation("!=", (step, zero), BOOL.dtype, where)
+            self.emit(Assume(is_step, where, checked=True), node)
         kept = [
             self.kept(Scalar(each, INT), node, "bound").expression for each in (start, stop, step)
         ]

@@ -321,3 +321,17 @@ def test_what_numpy_orders_another_way_is_no_view_to_be_changed(text: str) -> No
 def test_what_would_mean_something_else(body: str, message: str) -> None:
     with pytest.raises(tw.TranslationError, match=message):
         tw.jit(made(body))(np.ones((4, 3)), 3)
+
+
+def test_a_step_of_zero_is_an_error_where_the_loop_is_come_to() -> None:
+    @tw.jit
+    def marked(A: Any, step: int, wanted: int) -> Any:
+        if wanted > 0:
+            for i in range(0, len(A), step):
+                A[i] = 1
+        return A
+
+    assert marked(np.zeros(4), 2, 1).tolist() == [1, 0, 1, 0]
+    assert marked(np.zeros(4), 0, 0).tolist() == [0, 0, 0, 0]
+    with pytest.raises(ValueError, match="must not be zero"):
+        marked(np.zeros(4), 0, 1)

@@ -33,6 +33,7 @@ HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headers")
 
 PREDEFINED = {
     "__STDC__": "1",
+    "__builtin_expect(value, wanted)": "(value)",
     "__STDC_HOSTED__": "1",
     "__STDC_VERSION__": "199901L",
     "__LP64__": "1",

@@ -127,6 +127,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "tests of pointers": (5, _reals(5), _zeros(5)),
     "ranges of data behind counters that are known": (9, _ints(9), _ints(9), _ints(9)),
     "texts of the C library": (9, *(_ints(9, dtype=np.int8) for _ in range(3))),
+    "roundings to integers": (7, np.array([0.2, 0.6, -1.0, 1.3, -0.2, 3.0, -2.2])),
     "topological order": (9, _ints(9), _ints(9), _ints(9)),
     "static const restrict": (4, _reals(4, 4), _zeros(4)),
     "sizes after the array": (4, _zeros(4, 9)),

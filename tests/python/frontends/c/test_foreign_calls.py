@@ -298,3 +298,9 @@ def test_refusals(text: str, reason: str) -> None:
     with pytest.raises(tw.TranslationError, match=reason) as refused:
         load(text, scop="function", externs={"work": print}).functions["f"].program
     assert refused.value.line == text.count("\n") + 1
+
+
+def test_halves_are_rounded_away_from_zero() -> None:
+    text = "#include <math.h>\nlong f(double x) { return 10 * lround(x) + llround(x); }"
+    function = load(text, scop="function").functions["f"]
+    assert [function(x) for x in (0.5, 1.5, -2.5, 3.2)] == [11, 22, -33, 33]

@@ -20,4 +20,8 @@
 #define isinf(value) __tilewright_isinf(value)
 #define isfinite(value) __tilewright_isfinite(value)
 #define signbit(value) __tilewright_signbit(value)
+static long lrint(double x) { return (long)rint(x); }
+static long long llrint(double x) { return (long long)rint(x); }
+static long lround(double x) { return (long)round(x); }
+static long long llround(double x) { return (long long)round(x); }
 #endif

@@ -30,6 +30,7 @@ from ..tree import (
 )
 from .context import Storage
 from .indices import constant_of, is_pure, literal
+from .inner_returns import Gives
 from .kinds import INT64
 from .local_functions import Definition, LocalFunction
 from .loop_statements import LoopStatements
@@ -105,6 +106,8 @@ class Statements(Masks, LoopStatements, Overlaps):
                 self.emit(Continue(self.at(node)), node)
             case ast.Return():
                 self.return_statement(node)
+            case Gives():
+                self.return_inlined(self.expression(node.value), node)
             case Raising():
                 self.raising(node)
             case ast.Assert():
@@ -163,6 +166,9 @@ class Statements(Masks, LoopStatements, Overlaps):
         self.frame.functions[function.name] = known or LocalFunction(function, self.frame)
 
     def return_statement(self, node: ast.Return) -> None:
+        raise NotImplementedError
+
+    def return_inlined(self, value: Value, node: ast.stmt) -> None:
         raise NotImplementedError
 
     # ---- assignments ----

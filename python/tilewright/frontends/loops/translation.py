@@ -32,6 +32,7 @@ from .context import Frame, NextRound, Storage
 from .definitions import find_webs
 from .groups import Group
 from .indices import NOWHERE, literal
+from .inner_returns import Gives, without_inner_returns
 from .kinds import BOOL, INT64, Kind
 from .library import Library
 from .signatures import (
@@ -310,7 +311,7 @@ class Translation(Library):
         kept = {name: self.for_callee(value, name, node) for name, value in bound.arguments.items()}
         where = self.at(node)
         key = (*self.frame.key, where.line, where.column)
-        tree = loops.source.tree
+        tree = without_inner_returns(loops.source.tree)
         webs = find_webs(tree)
         known = set(self.arrays)
         outer = getattr(function, "outer", None)
@@ -322,7 +323,6 @@ class Translation(Library):
             for each in _argument_nodes(tree):
                 self.bind_argument(webs.name_of[id(each)], kept[each.arg], each)
             body = tailed(tree.body)
-            _require_tail_returns(self, body, last=True)
             for statement in self.block_of(body):
                 self.emit(statement, node)
             results = self.frame.results
@@ -471,11 +471,11 @@ class Translation(Library):
             return replace(value, parts=tuple(self.given_back(each, node) for each in value.parts))
         return value
 
-    def return_inlined(self, value: Value, node: ast.Return) -> None:
+    def return_inlined(self, value: Value, node: ast.stmt) -> None:
         """The value of an inlined call: the only one, or one place for all ways."""
         tree = self.frame.source.tree
         count = sum(isinstance(each, ast.Return) for each in ast.walk(tree))
-        if count == 1:
+        if count == 1 and not isinstance(node, Gives):
             self.frame.results = [self.given_back(value, node)]
             return
         parts = value.parts if isinstance(value, TupleValue) else (value,)
@@ -535,23 +535,6 @@ def _ends(body: Sequence[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return _ends(last.body) and _ends(last.orelse)
     return isinstance(last, ast.Return)
-
-
-def _require_tail_returns(context: Translation, body: Sequence[ast.stmt], last: bool) -> None:
-    """Refuses a `return` in a loop of a function that is inlined."""
-    for number, statement in enumerate(body):
-        at_end = last and number == len(body) - 1
-        if isinstance(statement, ast.Return) and not at_end:
-            context.refuse(
-                statement,
-                "a return inside a loop of a function that another one calls",
-                "keep the value in a variable and break",
-            )
-        if isinstance(statement, ast.If):
-            _require_tail_returns(context, statement.body, at_end)
-            _require_tail_returns(context, statement.orelse, at_end)
-        elif isinstance(statement, ast.For | ast.While):
-            _require_tail_returns(context, statement.body, False)
 
 
 def _given_away(result: Value, known: set[str]) -> Value:

@@ -150,3 +150,97 @@ def filter_of_no_length(x, b, y):
         o = b[0] * x[n] + z
         z = b[1] * o
         y[n] = o
+
+
+def place_of(a, v):
+    for i in range(len(a)):
+        if a[i] == v:
+            return i
+    return -1
+
+
+def is_prime(n):
+    if n < 2:
+        return False
+    d = 2
+    while d * d <= n:
+        if n % d == 0:
+            return False
+        d += 1
+    return True
+
+
+def pair_with(a, s):
+    for i in range(len(a)):
+        for j in range(i):
+            if a[i] + a[j] == s:
+                return i, j
+            if a[i] > 100:
+                return -2, i
+        if a[i] == s:
+            return i, i
+    else:
+        if s > 5:
+            return -5, -6
+    return -1, -1
+
+
+def first_above(a, low):
+    k = 0
+    while True:
+        if k >= len(a):
+            return 0.5
+        if a[k] > low:
+            a[k] += 1
+            return a[k] * 2.0
+        k += 1
+
+
+def fill_up_to(a, v):
+    for i in range(len(a)):
+        if a[i] == v:
+            return
+        a[i] = v
+
+
+@case(lambda r, n=8: (numbers(r, n), 5))
+def places(a, v):
+    return place_of(a, v) * 10 + place_of(a, 3) - place_of(a, a[0])
+
+
+@case(lambda r, n=8: (50,))
+def sum_of_primes(n):
+    total = 0
+    for i in range(n):
+        if is_prime(i) and i % 10 != 3:
+            total += i
+    return total
+
+
+@case(lambda r, n=8: (numbers(r, n), 20))
+def pairs_of_sums(a, n):
+    total = 0
+    for s in range(n):
+        i, j = pair_with(a, s)
+        total = (total * 3 + i * 7 + j) % 1000003
+    return total
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def first_ones(a):
+    return first_above(a, 2) + first_above(a, 100)
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def filled_up(a):
+    fill_up_to(a, 3)
+    fill_up_to(a, 4)
+    return a
+
+
+@case(lambda r, n=8: (numbers(r, n), 9))
+def while_it_is_found(a, n):
+    k = 0
+    while k < n and place_of(a, a[k % len(a)]) >= 0:
+        k += 1
+    return k

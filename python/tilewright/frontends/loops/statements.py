@@ -120,7 +120,10 @@ class Statements(Masks, LoopStatements, Overlaps):
                         f"this form of the function is not translated; what is: {known}",
                         "write it in loops",
                     )
-                self.emit(Assume(condition, self.at(node), checked=True), node)
+                text = node.msg.value if isinstance(node.msg, ast.Constant) else ""
+                said = text if isinstance(text, str) else ""
+                fact = Assume(condition, self.at(node), checked=True, otherwise=said)
+                self.emit(fact, node)
             case ast.Expr():
                 is_text = isinstance(node.value, ast.Constant)  # a docstring
                 if not is_text and not self.is_appended(node.value):

@@ -335,3 +335,15 @@ def test_a_step_of_zero_is_an_error_where_the_loop_is_come_to() -> None:
     assert marked(np.zeros(4), 0, 0).tolist() == [0, 0, 0, 0]
     with pytest.raises(ValueError, match="must not be zero"):
         marked(np.zeros(4), 0, 1)
+
+
+def test_the_text_of_an_assertion_is_told() -> None:
+    @tw.jit
+    def filled(A: Any, n: int) -> Any:
+        assert n > 0, "n counts elements"
+        A[:n] = 1
+        return A
+
+    assert filled(np.zeros(3), 2).tolist() == [1, 1, 0]
+    with pytest.raises(tw.ArgumentError, match="n counts elements"):
+        filled(np.zeros(3), 0)

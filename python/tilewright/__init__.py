@@ -425,3 +425,8 @@ def __getattr__(name: str) -> _Any:
     place, own = _LAZY[name]
     module = importlib.import_module(place, __name__)
     return getattr(module, own) if own else module
+
+
+def __dir__() -> list[str]:
+    """What is loaded when it is first named is there, too: editors complete it."""
+    return sorted({*globals(), *_LAZY})

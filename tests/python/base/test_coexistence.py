@@ -117,3 +117,10 @@ def test_one_process(library, threads, ours_first):
         OMP_NUM_THREADS="3",
         NUMBA_NUM_THREADS="3",
     )
+
+
+def test_names_that_are_loaded_when_they_are_first_used_are_completed() -> None:
+    import tilewright
+
+    assert {*tilewright.__all__} <= {*dir(tilewright)}
+    assert {"stream", "jit", "alpha", "forever"} <= {*dir(tilewright)}

@@ -172,10 +172,12 @@ class CFunction(_core.KnownCalls):
             here = self.program.location
             if where is not None and where.file == here.file:
                 here = tree.Location(where.file, where.line, 1)
+            reason = error.message.partition(": if that always holds")[0]  # how Python says it
             refuse(
                 here,
-                f"it is not seen that this stays within its array: {error.message}",
-                "say what is known of sizes by __pencil_assume(...)",
+                f"it is not seen that this stays within its array: {reason}",
+                "say what is known of sizes by __pencil_assume(...), and how many elements a pointer leads to "
+                "by its declaration: double x[n]",
             )
 
     def _call_anew(self, /, *given: Any, **named: Any) -> Any:

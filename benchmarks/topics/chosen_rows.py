@@ -92,7 +92,8 @@ def bags(count: int, words: int, length: int, width: int) -> Case:
 
     def numpy(table: Array, at: Array) -> Array:
         rows = table[np.maximum(at, 0)]
-        return np.where((at >= 0)[..., None], rows, np.float32(0)).sum(1)
+        total: Array = np.where((at >= 0)[..., None], rows, np.float32(0)).sum(1)
+        return total
 
     return case(
         f"bags of {length} words, {count} x {width}",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from .. import _core
 from . import tree
 from .affine import Affine, Scope, affine_of, condition_of
+from .refusals import refuse
 from .rewriting import plain
 from .scan import free_name
 from .scanned import Scanned, ScannedBlock, ScannedKill, ScannedStatement
@@ -127,6 +128,17 @@ def references_of(
         yield expression, known if len(known) == len(subscripts) else None, conditions
 
 
+def _extent(array: tree.Array, extent: tree.Expression, scope: Scope) -> Affine:
+    found = affine_of(extent, scope)
+    if found is None:
+        refuse(
+            array.location,
+            f"the size of {array.name} is another one in each iteration of a loop",
+            "declare it outside of the loop, with room for the largest",
+        )
+    return found
+
+
 def box_text(
     array: tree.Array, names: dict[str, str], scope: Scope, name: str
 ) -> tuple[str, list[str]]:
@@ -135,7 +147,7 @@ def box_text(
     taken = set(iterators) & set(scope.variables.values())
     iterators = [iterator + "_" if iterator in taken else iterator for iterator in iterators]
     bounds = [
-        f"0 <= {iterator} < {affine_of(extent, scope)}"
+        f"0 <= {iterator} < {_extent(array, extent, scope)}"
         for iterator, extent in zip(iterators, array.shape, strict=True)
     ]
     return set_text(tuple_text(name, iterators), bounds), iterators
@@ -286,12 +298,13 @@ class _Builder:
     def elements(self, name: str, array: str, one: ScannedBlock, times: Sequence[str]) -> list[str]:
         """A statement over the elements of an array, in each iteration of a call; their iterators."""
         scope = Scope(self.scanned.parameters, {})
-        shape = self.scanned.program.arrays[array].shape
+        whole = self.scanned.program.arrays[array]
+        shape = whole.shape
         elements = [f"{name}_{axis}" for axis in range(len(shape))]
         inside = [
             *one.constraints,
             *(
-                f"0 <= {element} < {affine_of(extent, scope)}"
+                f"0 <= {element} < {_extent(whole, extent, scope)}"
                 for element, extent in zip(elements, shape, strict=True)
             ),
         ]
@@ -310,7 +323,7 @@ class _Builder:
         scope = Scope(self.scanned.parameters, {})
         elements = [f"e{axis}" for axis in range(len(array.shape))]
         inside = [
-            f"0 <= {element} < {affine_of(extent, scope)}"
+            f"0 <= {element} < {_extent(array, extent, scope)}"
             for element, extent in zip(elements, array.shape, strict=True)
         ]
         self.access(start, one.array, ", ".join(elements), "kill", inside)

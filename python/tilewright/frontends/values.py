@@ -193,7 +193,7 @@ class Translator:
 
 
 def _reads(expression: tree.Expression) -> bool:
-    return any(read.subscripts for read in tree.reads_of(expression))
+    return any(True for _ in tree.reads_of(expression))
 
 
 def _constant(literal: tree.Literal) -> tw.Expression:

@@ -91,7 +91,8 @@ def with_each_time_alike(schedule: Schedule, streams: Mapping[str, Streamed]) ->
         if time not in parts or not whole:
             continue
         place = commands.index(own[0])
-        commands = [one for one in commands if one[0] != name]
+        gone = {name, *(f"{one[2][2]}" for one in own if one[1] == "cache" and len(one[2]) > 2)}
+        commands = [one for one in commands if one[0] not in gone]
         first = min(whole, key=len)
         commands[place:place] = [
             (name, "vectorize", (first, lanes)),

@@ -94,3 +94,19 @@ def test_the_bits_of_a_mixer_do_not_depend_on_the_cuts(channels: int) -> None:
     first, state = kernel(data[:201], gain=gains)
     rest, _ = kernel(data[201:], zi=state)
     np.testing.assert_array_equal(np.concatenate([first, rest]), whole)
+
+
+@pytest.mark.parametrize("channels", [8, 16, 17])
+def test_a_mixer_of_a_transposed_matrix(channels: int) -> None:
+    """The default schedule copies it for a tile that a stream does not have."""
+    x = tw.stream("x", tw.float64, shape=[channels])
+    gain = tw.input("gain", [channels, 2], tw.float64)
+    y = tw.computation("y", {n: tw.forever, j: 2}, tw.sum(gain[c, j] * x[n, c], over={c: channels}))
+    rng = np.random.default_rng(1)
+    gains, data = rng.normal(size=(channels, 2)), rng.normal(size=(200, channels))
+    stream = tw.stream_function("mixer", outputs=[y]).stream(gain=gains)
+    whole = stream.push(data)
+    np.testing.assert_allclose(whole, data @ gains)
+    stream.reset()
+    pieces = [stream.push(data[at : at + 1]) for at in range(len(data))]
+    np.testing.assert_array_equal(np.concatenate(pieces), whole)

@@ -218,6 +218,31 @@ def test_pointers_that_overlap(tmp_path: pathlib.Path, capsys: pytest.CaptureFix
     assert "pointers overlap" in capsys.readouterr().out
 
 
+NULL = """#include <stdio.h>
+static void fill(int n, double *x, const double *w) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    if (w == 0) x[i] = -1;
+    else x[i] = w[i] + 7;
+#pragma endscop
+}
+int main(void) {
+  double x[4] = {0}, w[4] = {1, 2, 3, 4};
+  fill(4, x, 0);
+  printf("%g\\n", x[2]);
+  fill(4, x, w);
+  printf("%g\\n", x[2]);
+  return 0;
+}
+"""
+
+
+def test_pointers_that_are_null(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The schedule is made for arrays: a call that passes NULL runs the statements as they were."""
+    assert run(tmp_path, NULL, "--check") == 0
+    assert "both programs print the same" in capsys.readouterr().out
+
+
 SIDE_BY_SIDE = """#include <stdio.h>
 static void add(int n, double *to, const double *from) {
 #pragma scop

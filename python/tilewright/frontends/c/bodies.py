@@ -92,6 +92,10 @@ def _parsed(file: CFile, body: Body) -> Any:
         raise ArgumentError(
             f"the new body of {body.label} is one expression, or one assignment, not {text!r}"
         )
+    words = {word: own for own, word in file.renamed.items()}
+    for each in nodes(found[0]):
+        if isinstance(each, c_ast.ID):
+            each.name = words.get(each.name, each.name)
     return found[0]
 
 

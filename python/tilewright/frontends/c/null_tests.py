@@ -18,21 +18,31 @@ _ALLOCATORS = {"malloc", "calloc", "realloc", "aligned_alloc"}
 _STATES = {"assert", "__pencil_assume", "__pencil_assert"}
 
 
-def without_null_tests(file: c_ast.FileAST, nodes: Callable[[Any], Iterator[Any]]) -> None:
+def without_null_tests(
+    file: c_ast.FileAST, nodes: Callable[[Any], Iterator[Any]]
+) -> dict[str, frozenset[str]]:
     """Changes the tree of a file.
 
     Args:
         nodes: a node and all that is in it.
+
+    Returns:
+        by function, the pointers that were asked for.
     """
-    for function in file.ext:
-        if isinstance(function, c_ast.FuncDef):
-            _Function(function, nodes).rewrite()
+    asked = {}
+    for each in file.ext:
+        if isinstance(each, c_ast.FuncDef):
+            function = _Function(each, nodes)
+            function.rewrite()
+            asked[each.decl.name] = frozenset(function.asked)
+    return asked
 
 
 class _Function:
     def __init__(self, function: c_ast.FuncDef, nodes: Callable[[Any], Iterator[Any]]) -> None:
         self.function = function
         self.nodes = nodes
+        self.asked: set[str] = set()
         declared = [each for each in nodes(function) if isinstance(each, c_ast.Decl)]
         pointers = {each.name for each in declared if _is_pointer(each.type)}
         others = {each.name for each in declared if not _is_pointer(each.type)}
@@ -59,10 +69,16 @@ class _Function:
                 for each in self.nodes(node.cond)
                 if isinstance(each, c_ast.Assignment) and _gives_memory(each, name)
             ]
+            sized = {
+                id(part)
+                for each in self.nodes(node.cond)
+                if isinstance(each, c_ast.UnaryOp) and each.op == "sizeof"
+                for part in self.nodes(each)
+            }
             asked = [
                 each
                 for each in self.nodes(node.cond)
-                if isinstance(each, c_ast.ID) and each.name == name
+                if isinstance(each, c_ast.ID) and each.name == name and id(each) not in sized
             ]
             return len(given) == len(asked) == 1
         return isinstance(node, c_ast.Assignment) and _gives_memory(node, name)
@@ -78,9 +94,8 @@ class _Function:
         }
         for each in self.nodes(self.function.body):
             if isinstance(each, c_ast.Assignment) and isinstance(each.lvalue, c_ast.ID):
-                if any(_is_null(part) for part in self.nodes(each.rvalue)) and each.op == "=":
-                    if not _gives_memory(each, each.lvalue.name):
-                        found.add(each.lvalue.name)
+                if each.op == "=" and _may_be_null(each.rvalue):
+                    found.add(each.lvalue.name)
         return found
 
     def rewrite(self) -> None:
@@ -115,7 +130,8 @@ class _Function:
             node.init = None
         for name in node.__slots__:
             child = getattr(node, name, None)
-            is_asked = name == "cond" or (isinstance(node, c_ast.UnaryOp) and node.op == "!")
+            is_asked = name == "cond" and not isinstance(node, c_ast.Switch)
+            is_asked |= isinstance(node, c_ast.UnaryOp) and node.op == "!"
             is_asked |= isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||")
             if isinstance(child, c_ast.Node):
                 setattr(node, name, self._rewritten(child, is_asked))
@@ -153,6 +169,7 @@ class _Function:
         return isinstance(node, c_ast.ID) and node.name in self.pointers
 
     def _number(self, holds: bool, node: Any) -> Any:
+        self.asked.add((node.lvalue if isinstance(node, c_ast.Assignment) else node).name)
         number = c_ast.Constant("int", str(int(holds)), node.coord)
         if isinstance(node, c_ast.ID):
             return number
@@ -213,6 +230,15 @@ def _is_null(node: Any) -> bool:
     if isinstance(node, c_ast.Cast):
         return isinstance(node.to_type.type, c_ast.PtrDecl) and _is_null(node.expr)
     return isinstance(node, c_ast.Constant) and node.value == "0"
+
+
+def _may_be_null(node: Any) -> bool:
+    """Whether a value that is assigned to a pointer is NULL, or may be it."""
+    if isinstance(node, c_ast.TernaryOp):
+        return _may_be_null(node.iftrue) or _may_be_null(node.iffalse)
+    if isinstance(node, c_ast.Assignment):
+        return _may_be_null(node.rvalue)
+    return _is_null(node)
 
 
 def _gives_memory(node: c_ast.Assignment, name: str) -> bool:

@@ -41,6 +41,7 @@ class CFile:
         functions: those with a body, in the order of the text.
         declarations: of the file scope, functions' prototypes among them.
         renamed: the names that variables have in the text, by those that they have in the tree.
+        asked: by function, the pointers that are compared with NULL, and taken to be none.
     """
 
     name: str
@@ -48,6 +49,7 @@ class CFile:
     functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
     declarations: list[Any] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
+    asked: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def place(self, node: Any) -> Location:
         """Where a node stands; one that does not know it stands where its first part does."""
@@ -105,7 +107,7 @@ def parse(source: Preprocessed, name: str) -> CFile:
             _spell_out(each)
         if isinstance(each, c_ast.Decl) and isinstance(each.init, c_ast.InitList):
             _spell_out_below(each.init)
-    without_null_tests(tree, nodes)
+    file.asked = without_null_tests(tree, nodes)
     file.renamed = _rename_words(tree)
     for each in tree.ext:
         if isinstance(each, c_ast.FuncDef):
@@ -130,9 +132,15 @@ def _rename_words(tree: c_ast.FileAST) -> dict[str, str]:
     Returns:
         their names in the text, by their new ones.
     """
-    named = {each.name for each in nodes(tree) if isinstance(each, c_ast.ID | c_ast.Decl)}
+    kinds = c_ast.ID | c_ast.Decl | c_ast.Enumerator
+    named = {each.name for each in nodes(tree) if isinstance(each, kinds)}
     words = {name for name in named if name and not _core.is_identifier(name)}
     functions = {each.decl.name for each in tree.ext if isinstance(each, c_ast.FuncDef)}
+    functions |= {
+        each.name
+        for each in tree.ext
+        if isinstance(each, c_ast.Decl) and isinstance(each.type, c_ast.FuncDecl)
+    }
     renamed = {}
     for word in words - functions:
         renamed[word] = f"{word.replace('$', '_')}_"
@@ -147,13 +155,18 @@ def _rename_words(tree: c_ast.FileAST) -> dict[str, str]:
         elif isinstance(each, c_ast.StructRef):
             others.add(id(each.field))
         elif isinstance(each, c_ast.Struct | c_ast.Union):
-            others |= {id(part) for one in each.decls or () for part in nodes(one)}
+            others |= {
+                id(part)
+                for one in each.decls or ()
+                for part in nodes(one)
+                if isinstance(part, c_ast.Decl | c_ast.TypeDecl)
+            }
         elif isinstance(each, c_ast.NamedInitializer):
             others |= {id(part) for part in each.name}
     for each in nodes(tree):
         if id(each) in others:
             continue
-        if isinstance(each, c_ast.ID | c_ast.Decl):
+        if isinstance(each, kinds):
             each.name = renamed.get(each.name, each.name)
         elif isinstance(each, c_ast.TypeDecl):
             each.declname = renamed.get(each.declname, each.declname)

@@ -72,6 +72,11 @@ class Extents(Context):
         self.require_parameters(extent, node, what, way_out)
         return extent
 
+    def room_of_array(self, extent: Expression, node: ast.AST) -> Expression:
+        """An extent of the memory of a new array."""
+        what = "the extents of a new array"
+        return self.room_of(extent, node, what, "make it large enough and use a part")
+
     def require_parameters(
         self, extent: Expression, node: ast.AST, what: str, way_out: str
     ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..constants import Constant, places_of
+from ..depth import many_levels
 from ..refusals import refuse
 from .definitions import find_webs
 from .last_values import with_last_values
@@ -30,9 +31,10 @@ class Loops:
         self.name = "anonymous" if function.__name__ == "<lambda>" else function.__name__
         self.function = function
         self.source: Source = read_source(function)
-        with_last_values(self.source.tree)
-        without_sugar(self.source.tree)
-        without_local_functions(self.source.tree)
+        with many_levels(self.source.location(self.source.tree)):
+            with_last_values(self.source.tree)
+            without_sugar(self.source.tree)
+            without_local_functions(self.source.tree)
 
     def check_definition(self) -> None:
         """Refuses what is wrong whatever the arguments are."""
@@ -44,7 +46,8 @@ class Loops:
                     "a variable number of arguments has no translation",
                     "name the arguments",
                 )
-        find_webs(self.source.tree)
+        with many_levels(self.source.location(self.source.tree)):
+            find_webs(self.source.tree)
 
     def lookup(self, name: str) -> Any:
         """A name that is not the function's own."""

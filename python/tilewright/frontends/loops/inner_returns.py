@@ -71,7 +71,7 @@ class _Rewriting:
             is_loop = isinstance(each, ast.For | ast.While)
             rest = statements[number + 1 :]
             if in_loop and is_loop:
-                leave = [ast.copy_location(ast.Break(), each)]
+                leave: list[ast.stmt] = [ast.copy_location(ast.Break(), each)]
                 made.append(ast.copy_location(ast.If(self.asked(each), leave, []), each))
             elif not in_loop and rest:
                 test = ast.copy_location(ast.UnaryOp(ast.Not(), self.asked(rest[0])), rest[0])

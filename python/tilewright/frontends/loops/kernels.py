@@ -12,6 +12,7 @@ from ... import _core
 from ...base.errors import ArgumentError, SubscriptError, TranslationError
 from .. import constants, known_calls
 from ..dataflow import to_function
+from ..depth import many_levels
 from ..translated import TranslatedFunction
 from ..tree import Array, Assign, Expression, Literal, Program, Read, Variable, walk
 from .checks import Checks, FactError, OutsideError
@@ -244,9 +245,10 @@ def made_kernel(
         translation.wrapping = wrapping
         translation.residues = residues
         translation.outside = outside
-        found = translated(translation, loops, signature, values, numbers)
         try:
-            return Kernel(found, values, options)
+            with many_levels(loops.source.location(loops.source.tree)):
+                found = translated(translation, loops, signature, values, numbers)
+                return Kernel(found, values, options)
         except OutsideError as error:
             if error.place in wrapping:
                 raise SubscriptError(error.plain, error.location) from None

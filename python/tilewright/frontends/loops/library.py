@@ -99,11 +99,16 @@ class Library(Calls):
             with self.behind(arguments, each):
                 value = self._large(function, each) or self.expression(each)
             arguments.append(value)
-        keywords: dict[str, Value] = {}
+        count, names = len(arguments), []
         for keyword in node.keywords:
             if keyword.arg is None:
                 self.refuse(node, "** in a call is not translated", "write the arguments")
-            keywords[keyword.arg] = self.expression(keyword.value)
+            with self.behind(arguments, keyword.value):
+                value = self.expression(keyword.value)
+            arguments.append(value)
+            names.append(keyword.arg)
+        keywords = dict(zip(names, arguments[count:], strict=True))
+        arguments = arguments[:count]
         if isinstance(function, Method):
             return self.method(function, arguments, keywords, node)
         if isinstance(function, RecordMethod):
@@ -420,11 +425,6 @@ class Library(Calls):
         for extent in shape:
             self.claim_not_negative(extent, node, "an extent")
         return shape, room
-
-    def room_of_array(self, extent: Expression, node: ast.AST) -> Expression:
-        """An extent of the memory of a new array."""
-        what = "the extents of a new array"
-        return self.room_of(extent, node, what, "make it large enough and use a part")
 
     def _full(
         self,

@@ -11,14 +11,14 @@ import inspect
 from typing import Any
 
 from ..tree import Literal
-from .context import Context
+from .evaluation_order import EvaluationOrder
 from .groups import Group, fields_of
 from .values import Record, RecordMethod, Scalar, Static, TupleValue, Value
 
 __all__ = ["Records"]
 
 
-class Records(Context):
+class Records(EvaluationOrder):
     """Expressions about records."""
 
     def dictionary(self, node: ast.Dict) -> Value:
@@ -28,7 +28,12 @@ class Records(Context):
         ]
         if len(set(keys)) < len(keys):
             self.refuse(node, "a key stands in this dictionary twice")
-        return Record(tuple(map(self.expression, node.values)), Group(dict, tuple(keys)))
+        values: list[Value] = []
+        for each in node.values:
+            with self.behind(values, each):
+                value = self.expression(each)
+            values.append(value)
+        return Record(tuple(values), Group(dict, tuple(keys)))
 
     def key_of(self, value: Value, node: ast.AST) -> Any:
         """A key of a dictionary."""

@@ -31,7 +31,7 @@ from ..tree import (
 from .context import Storage
 from .indices import constant_of, is_pure, literal
 from .inner_returns import Gives
-from .kinds import INT64
+from .kinds import INT, INT64
 from .local_functions import Definition, LocalFunction
 from .loop_statements import LoopStatements
 from .masks import Masks
@@ -419,37 +419,29 @@ class Statements(Masks, LoopStatements, Overlaps):
         return memory
 
     def augmented(self, node: ast.AugAssign) -> None:
-        """target += value: arrays in place, numbers as a new value."""
+        """target += value: arrays in place, numbers as a new value. What the target holds is read first."""
         if found := self.as_mask(node.target):
-            array, mask = found
-            with self.under(mask):
-                right = self.expression(node.value)
-            value = self.binary(node.op, array, right, node)
-            assert isinstance(value, ArrayValue)
-            if not _casts(value.dtype, array.dtype):
-                self.refuse(node, f"the result is {value.dtype}, the array {array.dtype}")
-            with self.storing_new(not self.means_given(node.target)):
-                self.store_masked(array, mask, value, node.target)
+            self._augmented_under_mask(*found, node)
             return
         target = node.target
-        before: list[Value] = []
-        with self.behind(before, node):  # what the target holds is read first
-            right = self.expression(node.value)
-            if isinstance(target, ast.Name):
-                load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
-                web = self.frame.webs.name_of[id(target)]
-                self.frame.webs.name_of[id(load)] = web
-                if id(target) in self.frame.webs.unassigned:
-                    self.refuse(target, f"{target.id} may have no value here", "assign it before")
-                left = self.expression(load)
-                del self.frame.webs.name_of[id(load)]
-            elif isinstance(target, ast.Subscript):
-                array_value = self.expression(target.value)
-                left = self.subscript(array_value, target)
+        place: ArrayValue | None = None
+        if isinstance(target, ast.Name):
+            left = self._value_before(target)
+        elif isinstance(target, ast.Subscript):
+            array = self.expression(target.value)
+            if isinstance(array, ArrayValue):
+                place = self.indexed(array, target)
+                left = self._held_in(place, target)
             else:
-                self.refuse(target, "only names and elements of arrays are assigned")
-            before.append(left)
-        (left,) = before
+                left = self.subscript(array, target)
+        else:
+            self.refuse(target, "only names and elements of arrays are assigned")
+        element = place.place(()) if place and place.place and not place.shape else None
+        indices = [Scalar(each, INT) for each in element.subscripts] if element else []
+        before: list[Value] = [left, *indices]
+        with self.behind(before, node):
+            right = self.expression(node.value)
+        left = before[0]
         if isinstance(node.op, ast.MatMult):
             value = self.matmul(left, right, node)
         else:
@@ -462,19 +454,57 @@ class Statements(Masks, LoopStatements, Overlaps):
                     f"the result is {value.kind}, and an array of {left.dtype} is changed in place",
                     "convert with .astype",
                 )
-            if left.gathered and isinstance(target, ast.Subscript):
-                assert isinstance(array_value, ArrayValue)
-                left = self.indexed(array_value, target)
             with self.storing_new(not self.means_given(target)):
-                self.store_elements(left, value, node)
-        else:
-            if isinstance(value, ArrayValue) and (self.turns or self.branches):
-                self.refuse(
-                    node,
-                    "a number becomes an array in a loop or branch",
-                    "begin with an array, np.zeros(...)",
-                )
+                self.store_elements(place or left, value, node)
+            return
+        if isinstance(value, ArrayValue) and (self.turns or self.branches):
+            self.refuse(
+                node,
+                "a number becomes an array in a loop or branch",
+                "begin with an array, np.zeros(...)",
+            )
+        if element is None:
             self.store(target, value, node)
+            return
+        assert place is not None
+        known = tuple(each.expression for each in before[1:] if isinstance(each, Scalar))
+        found_there = replace(element, subscripts=known)
+        with self.storing_new(not self.means_given(target)):
+            self.store_elements(replace(place, place=lambda _: found_there), value, target)
+
+    def _value_before(self, target: ast.Name) -> Value:
+        load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+        web = self.frame.webs.name_of[id(target)]
+        self.frame.webs.name_of[id(load)] = web
+        if id(target) in self.frame.webs.unassigned:
+            self.refuse(target, f"{target.id} may have no value here", "assign it before")
+        left = self.expression(load)
+        del self.frame.webs.name_of[id(load)]
+        return left
+
+    def _held_in(self, place: ArrayValue, node: ast.AST) -> Value:
+        """What a place in memory holds, as `subscript` gives it."""
+        if place.shape:
+            return replace(place, place=None) if place.gathered else place
+        if place.uninitialised:
+            self.refuse(node, "the elements of np.empty have no values yet", "name the array first")
+        return Scalar(place.element(()), place.kind)
+
+    def _augmented_under_mask(
+        self, array: ArrayValue, mask: ArrayValue, node: ast.AugAssign
+    ) -> None:
+        held = replace(array, base="", place=None)  # elements that are chosen are copies
+        before: list[Value] = [mask, held]
+        with self.behind(before, node), self.under(mask):
+            right = self.expression(node.value)
+        chosen, left = before
+        assert isinstance(chosen, ArrayValue)
+        value = self.binary(node.op, array if left is held else left, right, node)
+        assert isinstance(value, ArrayValue)
+        if not _casts(value.dtype, array.dtype):
+            self.refuse(node, f"the result is {value.dtype}, the array {array.dtype}")
+        with self.storing_new(not self.means_given(node.target)):
+            self.store_masked(array, chosen, value, node.target)
 
     # ---- elements ----
 

@@ -304,3 +304,16 @@ def test_halves_are_rounded_away_from_zero() -> None:
     text = "#include <math.h>\nlong f(double x) { return 10 * lround(x) + llround(x); }"
     function = load(text, scop="function").functions["f"]
     assert [function(x) for x in (0.5, 1.5, -2.5, 3.2)] == [11, 22, -33, 33]
+
+
+def test_words_of_isl_in_prototypes_and_new_bodies() -> None:
+    text = """double max(double a, double b);
+    void f(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] = max(x[i], 2); }"""
+    function = load(text, scop="function", externs={"max": max}).functions["f"]
+    numbers = np.array([1.0, 5.0])
+    function(2, numbers)
+    assert numbers.tolist() == [2, 5]
+    text = "void f(int mod, double x[mod], const double max[mod]) { for (int i = 0; i < mod; i++) x[i] = max[i]; }"
+    function = load(text, scop="function").functions["f"].with_body("S1", "max[i] + mod + 1")
+    function(2, numbers, np.array([3.0, 4.0]))
+    assert numbers.tolist() == [6, 7]

@@ -244,3 +244,52 @@ def while_it_is_found(a, n):
     while k < n and place_of(a, a[k % len(a)]) >= 0:
         k += 1
     return k
+
+
+def three(x, y, z):
+    return x * 10000 + y * 100 + z
+
+
+@case(lambda r, n=8: (numbers(r, n), np.array([0, 2, 5])))
+def gathered_elements_are_added_to(a, where):
+    a[where] += bump(a, 2)
+    return a
+
+
+@case(lambda r, n=8: (numbers(r, n), 13))
+def places_of_remainders_are_added_to(a, n):
+    a[n % len(a)] += bump(a, 1)
+    return a
+
+
+@case(lambda r, n=8: (numbers(r, n) % 8,))
+def places_of_data_are_added_to(a):
+    a[a[1]] += bump(a, 3)
+    a[bump(a, 0) % 8] += bump(a, 1)
+    return a
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def chosen_elements_are_added_to(a):
+    a[a > 3] += bump(a, 1)
+    return a
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def arguments_by_name_in_turn(a):
+    first = three(x=a[0], y=bump(a, 1), z=a[0])
+    parts = {"x": a[0], "y": bump(a, 1), "z": a[0]}
+    return first, parts["x"], parts["y"], parts["z"]
+
+
+@case(lambda r, n=8: (numbers(r, n),))
+def conditions_behind_those_on_indices(a):
+    total = 0
+    for i in range(len(a)):
+        t = 0
+        if i > 0:
+            t = a[i - 1] * 2
+        total += 1 if i > 0 and t > 5 else 0
+        total += 100 if i > 0 and bump(a, 1) > 5 else 0
+        total += 10000 if i == 0 or gcd(a[i], a[i - 1]) == 1 else 0
+    return total

@@ -238,8 +238,11 @@ bool GuardedLoop::may_leave(const LoopStatement &statement) const {
 std::set<std::int64_t> GuardedLoop::chosen_once(const Level &level) const {
   std::set<std::int64_t> once;
   for (const StmtPtr &statement : level.before) {
-    bool leaves = !is_gpu(loop_.loop);
     const std::set<std::int64_t> chosen = locals_chosen_by(statement);
+    if (chosen.empty()) {
+      continue;
+    }
+    bool leaves = !is_gpu(loop_.loop);
     std::set<std::int64_t> own; // declared in a branch
     visit_statements(statement, [&](const LoopStatement &inner) {
       if (const auto *declared = as<DeclareLocal>(inner)) {

@@ -62,7 +62,11 @@ class Streamed:
 
 @dataclass(frozen=True)
 class Edge:
-    """``low <= step * t - gain * n <= high`` where reader[n] reads producer[t]."""
+    """``low <= step * t - gain * n <= high`` where reader[n] reads producer[t].
+
+    Attributes:
+        is_always: whether each late element of the reader reads any.
+    """
 
     reader: str
     producer: str
@@ -70,6 +74,7 @@ class Edge:
     step: int
     low: int
     high: int
+    is_always: bool = True
 
 
 def _element(name: str, coordinates: Sequence[object]) -> str:
@@ -248,7 +253,9 @@ class _Reads:
                 f"reads at distances that grow without bound, since there is {rate} of "
                 f"{self.producer.name} for each element of {self.reader.name}"
             )
-        return Edge(self.reader.name, self.producer.name, gain, step, low, high)
+        late = _core.IntegerSet(f"{{ [n] : n >= {_SHOWN} }}")
+        always = late.subtract(self.pairs.domain()).is_empty()
+        return Edge(self.reader.name, self.producer.name, gain, step, low, high, always)
 
     def example(self) -> str:
         """What an element reads, to be put behind a sentence."""
@@ -401,27 +408,35 @@ def _counts_at(
                 changed = edge.reader
         if not changed:
             return counts
+    circle, is_always = _circle(changed, limits)
+    if not is_always:
+        raise DeclarationError(
+            f"elements of {changed} need later ones ({circle}), and a stream is computed from its first element "
+            "on: give blocks that run backwards a dimension of their own, u[m, i] over {m: tw.forever, i: 4}, and "
+            f"let {changed}[n] be u[n // 4, n % 4]"
+        )
     raise DeclarationError(
         f"{changed} waits for elements that wait for it: each of its elements needs later ones "
-        f"through a circle, so that none is ever computed; for example, {_circle(changed, limits)}"
+        f"through a circle, so that none is ever computed; for example, {circle}"
     )
 
 
-def _circle(name: str, limits: Mapping[str, Edge]) -> str:
-    """Who needs whom, from an element to a later one of the same stream."""
+def _circle(name: str, limits: Mapping[str, Edge]) -> tuple[str, bool]:
+    """Who needs whom, from an element to a later one of the same stream; and whether all of them do."""
     for _ in limits:  # into the circle, if the stream is not in it
         name = limits[name].producer if name in limits else name
-    start, time, texts = name, _SHOWN, []
+    start, time, texts, is_always = name, _SHOWN, [], True
     for _ in limits:
         if name not in limits:
             break
         edge = limits[name]
+        is_always = is_always and edge.is_always
         needed = (edge.gain * time + edge.high) // edge.step
         texts.append(f"{name}[{time}] needs {edge.producer}[{needed}]")
         name, time = edge.producer, needed
         if name == start:
             break
-    return ", and ".join(texts)
+    return ", and ".join(texts), is_always
 
 
 def _kept(table: list[dict[str, int]], edges: tuple[Edge, ...], name: str) -> int:

@@ -262,6 +262,10 @@ def test_programs_that_never_begin() -> None:
     z = tw.computation("z", {n: tw.forever}, y[n + 1] + x[n])
     y.define(None, z[n])
     refused([y], "waits for elements that wait for it")
+    v = tw.computation("v", {n: tw.forever}, dtype=tw.float64)  # runs backwards in blocks of four
+    v.define(n % 4 == 3, x[n])
+    v.define(n % 4 != 3, 0.5 * v[n + 1] + x[n])
+    refused([v], "a dimension of their own")
 
 
 def test_parts_that_have_nothing_to_do_with_each_other() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tree import Assume, Expression, Operation, Select, reads_of
+from ..tree import Assume, Expression, Operation, Select
 from .indices import add, constant_of, literal, subtract
 from .kinds import BOOL, INT, INT64, Kind, loop_types
 from .reductions import Reductions
@@ -143,7 +143,7 @@ class Joins(Reductions):
             return Operation(name, operands, INT64, where)
 
         zero, one = literal(0), literal(1)
-        if not list(reads_of(step)):
+        if self.of_parameters(step):
             self.raised[where] = (ValueError, ("range() arg 3 must not be zero",))
             is_step = Operation("!=", (step, zero), BOOL.dtype, where)
             self.emit(Assume(is_step, where, checked=True), node)

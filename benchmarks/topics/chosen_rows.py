@@ -31,13 +31,16 @@ def case(
     """One program; both peers take the arrays by name."""
     first = function(**arrays)
     jax_module = peers.module("jax")
-    other: Callable[[], Any] | Missing = Missing("jax")
     if not isinstance(jax_module, Missing):
         jnp = jax_module.numpy
         sizes = {key: value for key, value in arrays.items() if isinstance(value, int)}
         compiled = jax_module.jit(jax(jax_module, jnp), static_argnames=tuple(sizes))
         there = {key: jnp.asarray(value) for key, value in arrays.items() if key not in sizes}
-        other = lambda: compiled(**there, **sizes).block_until_ready()  # noqa: E731
+
+        def of_jax() -> Any:
+            return compiled(**there, **sizes).block_until_ready()
+
+        other: Callable[[], Any] | Missing = of_jax
     else:
         other = jax_module
 

@@ -265,8 +265,9 @@ private:
     const auto last = found.iterators.begin() + of_results - 1;
     std::rotate(last, last + 1, found.iterators.end());
     for (std::optional<isl::set> *set : {&found.certain, &found.doubtful}) {
-      *set = *set ? std::optional(with_last(**set, static_cast<unsigned>(of_results - 1)))
-                  : std::nullopt;
+      if (*set) {
+        *set = with_last(**set, static_cast<unsigned>(of_results - 1));
+      }
     }
   }
 

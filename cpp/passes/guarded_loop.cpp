@@ -237,12 +237,27 @@ bool GuardedLoop::may_leave(const LoopStatement &statement) const {
 /// iterations: they leave the loop with it.
 std::set<std::int64_t> GuardedLoop::chosen_once(const Level &level) const {
   std::set<std::int64_t> once;
+  std::set<std::int64_t> begun; // declared with the same value in all iterations, and not read yet
+  const auto forget_read = [&](const ValuePtr &value) {
+    visit_value(value, [&](const Value &part) {
+      if (const auto *local = as<Local>(part)) {
+        begun.erase(local->id);
+      }
+    });
+  };
   for (const StmtPtr &statement : level.before) {
     const std::set<std::int64_t> chosen = locals_chosen_by(statement);
     if (chosen.empty()) {
+      visit_statements(statement,
+                       [&](const LoopStatement &inner) { each_value(inner, forget_read); });
+      if (const auto *local = as<DeclareLocal>(statement);
+          local != nullptr && is_invariant(local->value)) {
+        begun.insert(local->id);
+      }
       continue;
     }
-    bool leaves = !is_gpu(loop_.loop);
+    bool leaves = !is_gpu(loop_.loop) &&
+                  std::includes(begun.begin(), begun.end(), chosen.begin(), chosen.end());
     std::set<std::int64_t> own; // declared in a branch
     visit_statements(statement, [&](const LoopStatement &inner) {
       if (const auto *declared = as<DeclareLocal>(inner)) {

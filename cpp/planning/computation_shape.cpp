@@ -144,7 +144,7 @@ Shape::Shape(const Computation &computation, std::map<std::string, std::int64_t>
       has_condition_ = true;
       deciding_ = iterators_in(terms->predicate);
       note_picked(*terms);
-      compares_ = !asks_elements(terms->predicate);
+      compares_ = compares_ || !asks_elements(terms->predicate);
       collect(terms->predicate, computation.name);
     }
     if (terms == nullptr || terms->op != Op::ReduceFold) {

@@ -193,7 +193,7 @@ class Translator:
 
 
 def _reads(expression: tree.Expression) -> bool:
-    return any(True for _ in tree.reads_of(expression))
+    return next(tree.reads_of(expression), None) is not None
 
 
 def _constant(literal: tree.Literal) -> tw.Expression:

@@ -62,11 +62,7 @@ class Streamed:
 
 @dataclass(frozen=True)
 class Edge:
-    """``low <= step * t - gain * n <= high`` where reader[n] reads producer[t].
-
-    Attributes:
-        is_always: whether each late element of the reader reads any.
-    """
+    """``low <= step * t - gain * n <= high`` where reader[n] reads producer[t]."""
 
     reader: str
     producer: str
@@ -74,7 +70,6 @@ class Edge:
     step: int
     low: int
     high: int
-    is_always: bool = True
 
 
 def _element(name: str, coordinates: Sequence[object]) -> str:
@@ -253,9 +248,12 @@ class _Reads:
                 f"reads at distances that grow without bound, since there is {rate} of "
                 f"{self.producer.name} for each element of {self.reader.name}"
             )
+        return Edge(self.reader.name, self.producer.name, gain, step, low, high)
+
+    def is_always(self) -> bool:
+        """Whether each late element of the reader reads any."""
         late = _core.IntegerSet(f"{{ [n] : n >= {_SHOWN} }}")
-        always = late.subtract(self.pairs.domain()).is_empty()
-        return Edge(self.reader.name, self.producer.name, gain, step, low, high, always)
+        return late.subtract(self.pairs.domain()).is_empty()
 
     def example(self) -> str:
         """What an element reads, to be put behind a sentence."""
@@ -390,7 +388,11 @@ def _connected_rates(
 
 
 def _counts_at(
-    tick: int, edges: tuple[Edge, ...], rates: dict[str, Fraction], inputs: tuple[str, ...]
+    tick: int,
+    edges: tuple[Edge, ...],
+    rates: dict[str, Fraction],
+    inputs: tuple[str, ...],
+    pairs: Sequence[_Reads],
 ) -> dict[str, int]:
     """How many elements can be computed: those whose time has begun, if what they read is there."""
     counts = {
@@ -408,8 +410,9 @@ def _counts_at(
                 changed = edge.reader
         if not changed:
             return counts
-    circle, is_always = _circle(changed, limits)
-    if not is_always:
+    circle, members = _circle(changed, limits)
+    reads = {(one.reader.name, one.producer.name): one for one in pairs}
+    if not all(reads[edge.reader, edge.producer].is_always() for edge in members):
         raise DeclarationError(
             f"elements of {changed} need later ones ({circle}), and a stream is computed from its first element "
             "on: give blocks that run backwards a dimension of their own, u[m, i] over {m: tw.forever, i: 4}, and "
@@ -421,22 +424,22 @@ def _counts_at(
     )
 
 
-def _circle(name: str, limits: Mapping[str, Edge]) -> tuple[str, bool]:
-    """Who needs whom, from an element to a later one of the same stream; and whether all of them do."""
+def _circle(name: str, limits: Mapping[str, Edge]) -> tuple[str, list[Edge]]:
+    """Who needs whom, from an element to a later one of the same stream, as a text and as edges."""
     for _ in limits:  # into the circle, if the stream is not in it
         name = limits[name].producer if name in limits else name
-    start, time, texts, is_always = name, _SHOWN, [], True
+    start, time, texts, members = name, _SHOWN, [], []
     for _ in limits:
         if name not in limits:
             break
         edge = limits[name]
-        is_always = is_always and edge.is_always
+        members.append(edge)
         needed = (edge.gain * time + edge.high) // edge.step
         texts.append(f"{name}[{time}] needs {edge.producer}[{needed}]")
         name, time = edge.producer, needed
         if name == start:
             break
-    return ", and ".join(texts), is_always
+    return ", and ".join(texts), members
 
 
 def _kept(table: list[dict[str, int]], edges: tuple[Edge, ...], name: str) -> int:
@@ -487,6 +490,6 @@ def timing_of(
     rates = _rates(list(streams), known, inputs, synchronise)
     edges = tuple(one.edge(rates[one.producer.name] / rates[one.reader.name]) for one in pairs)
     period = math.lcm(*(rate.denominator for rate in rates.values()))
-    table = [_counts_at(tick, edges, rates, inputs) for tick in range(period)]
+    table = [_counts_at(tick, edges, rates, inputs, pairs) for tick in range(period)]
     kept = {name: _kept(table, edges, name) for name in streams}
     return Timing(edges, rates, inputs, period, kept, table)

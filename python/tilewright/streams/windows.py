@@ -86,14 +86,14 @@ def with_each_time_alike(schedule: Schedule, streams: Mapping[str, Streamed]) ->
             continue
         time = stream.handle.iterators[stream.axis]
         parts = {one[2][0] for one in own if one[1] == "split"}
-        (term, lanes), *_ = [one[2] for one in own if one[1] == "vectorize"] or [(None, 0)]
-        whole = [one for one in parts if term is not None and _is_part(term, [one])]
+        vectors = [one[2] for one in own if one[1] == "vectorize"]
+        whole = [one for one in parts if vectors and _is_part(vectors[0][0], [one])]
         if time not in parts or not whole:
             continue
+        first, lanes = min(whole, key=len), vectors[0][1]
         place = commands.index(own[0])
         gone = {name, *(f"{one[2][2]}" for one in own if one[1] == "cache" and len(one[2]) > 2)}
         commands = [one for one in commands if one[0] not in gone]
-        first = min(whole, key=len)
         commands[place:place] = [
             (name, "vectorize", (first, lanes)),
             (name, "parallelize", (time,)),
@@ -146,9 +146,10 @@ def with_window_tiles(
         if not _is_in_blocks(own):
             continue
         together = _beside(name, commands)
-        moved = [steps[one] for one in steps if name == one or name.startswith(f"{one}_")]
+        stream = _stream_of(name, streams)
+        moves_on = stream is not None and steps.get(stream.name) == {(1, 1)}
         column, term, (time, *_) = own[0][2][0], own[2][2][0], own[-1][2]
-        if not together and moved == [{(1, 1)}] and time in times and column not in times:
+        if not together and moves_on and time in times and column not in times:
             new = _of_times(time, column, term)
         elif together <= {time}:
             new = _of_vectors(column, term, own[-1][2])

@@ -219,6 +219,12 @@ def test_pointers_that_overlap(tmp_path: pathlib.Path, capsys: pytest.CaptureFix
 
 
 NULL = """#include <stdio.h>
+static double value(const double *v, int i) { return v ? v[i] : -5; }
+static void add(int n, double *x, const double *w) {
+#pragma scop
+  for (int i = 0; i < n; i++) x[i] += value(w, i);
+#pragma endscop
+}
 static void fill(int n, double *x, const double *w) {
 #pragma scop
   for (int i = 0; i < n; i++)
@@ -231,6 +237,9 @@ int main(void) {
   fill(4, x, 0);
   printf("%g\\n", x[2]);
   fill(4, x, w);
+  printf("%g\\n", x[2]);
+  add(4, x, 0);
+  add(4, x, w);
   printf("%g\\n", x[2]);
   return 0;
 }

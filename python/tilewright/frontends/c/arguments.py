@@ -126,8 +126,9 @@ def _by_name(
         )
     values = dict(zip(names, given, strict=False))
     for name, value in named.items():
-        # Of isl's words, variables have an underscore behind them.
-        name = f"{name}_" if name not in names and f"{name}_" in names else name
+        if not _core.is_identifier(name):  # a word of isl, behind which a variable has underscores
+            own = [each for each in names if each.rstrip("_") == name.rstrip("_")]
+            name = max(own, key=len, default=name)
         if name not in names:
             raise ArgumentTypeError(
                 f"{function} has no argument {name!r}: its arguments are {', '.join(names)}"

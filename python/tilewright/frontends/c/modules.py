@@ -19,8 +19,6 @@ import numpy as np
 from ... import _core
 from ...base import notes
 from ...base.errors import ArgumentError, ArgumentTypeError
-from ..depth import many_levels
-from ..tree import Location
 from .functions import CFunction
 from .kept_tables import described, restored
 from .texts import keep_text
@@ -186,6 +184,8 @@ class _Loading:
     def file(self) -> File:
         with self._lock:
             if self._file is None:
+                from ..depth import many_levels
+                from ..tree import Location
                 from .files import File
 
                 with many_levels(Location(self.arguments[1], 1, 1)):

@@ -122,7 +122,7 @@ def translate_text(
         function = CFunction.of(translated)
         schedule(function)
         symbol = _free(f"{region.name}_scheduled", taken)
-        made = _Definition(function, symbol, parsed.asked.get(region.function, frozenset()))
+        made = _Definition(function, symbol, any(parsed.asked.values()))
         definitions.insert(0, made.definition)
         original = "".join(lines[begin.line : end.line - 1])
         lines[begin.line - 1 : end.line] = [made.call(region.name, original, parsed.renamed)]
@@ -181,7 +181,7 @@ def _names_behind(parsed: parsing.CFile, region: scops.Region) -> set[str]:
 class _Definition:
     """The function of a schedule, and its call."""
 
-    def __init__(self, function: CFunction, symbol: str, asked: frozenset[str]) -> None:
+    def __init__(self, function: CFunction, symbol: str, asks_pointers: bool) -> None:
         self.symbol = symbol
         made = function.function
         scheduled: ScheduledFunction = made.function
@@ -191,8 +191,14 @@ class _Definition:
         self.definition = _private(body, symbol)
         interface = SourceInterface(scheduled, symbol)
         self.text = call_text(function._translated, made, scheduled, interface)
-        pointers = {each.name for each in function._translated.arguments if each.arrays}
-        self.text.conditions += [f"{name} != 0" for name in sorted(asked & pointers)]
+        if (
+            asks_pointers
+        ):  # whether they are NULL, and takes them to be none: here, or in what is inlined
+            self.text.conditions += [
+                f"{each.name} != 0"
+                for each in function._translated.arguments
+                if each.extents and each.kind == "array"
+            ]
 
     def call(self, name: str, original: str, renamed: Mapping[str, str]) -> str:
         """The lines in the place of the scop.

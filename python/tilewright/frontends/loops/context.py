@@ -199,9 +199,7 @@ class Context:
         self.consumed: set[int] = set()  # lists that are arguments of calls
         self.branches = 0  # conditions around, which are not known
         self.turns = 0  # loops of the program around what is translated
-        self.of_sizes: dict[
-            str, Expression
-        ] = {}  # variables that hold these so far, outside of loops
+        self.of_sizes: dict[str, Expression] = {}  # what variables hold so far
         self.single_turns = 0  # that were translated one by one so far
         self.rebound: set[str] = set()  # arrays that a variable's assignments overwrite
         self.direct: set[tuple[object, ...]] = set()  # arguments as they are given, unless assigned

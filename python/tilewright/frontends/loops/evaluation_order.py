@@ -7,6 +7,7 @@ change what it reads, it is computed before these, in memory of its own.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,10 +25,12 @@ class EvaluationOrder(Context):
     @contextmanager
     def behind(self, values: list[Value], node: ast.AST) -> Iterator[None]:
         """What is evaluated within comes after `values`, which stay what they are now."""
-        known, mark, out = set(self.arrays), len(self.out), self.out
+        count, mark, out = len(self.arrays), len(self.out), self.out
         yield
-        changed = _written(out[mark:]) & known
-        if not changed or out is not self.out:
+        if out is not self.out or len(out) == mark:
+            return
+        known = set(itertools.islice(self.arrays, count))  # others are made within
+        if not (changed := _written(out[mark:]) & known):
             return
         with self.collected() as made:
             values[:] = [self._as_now(each, changed, node) for each in values]

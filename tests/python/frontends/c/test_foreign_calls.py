@@ -317,3 +317,19 @@ def test_words_of_isl_in_prototypes_and_new_bodies() -> None:
     function = load(text, scop="function").functions["f"].with_body("S1", "max[i] + mod + 1")
     function(2, numbers, np.array([3.0, 4.0]))
     assert numbers.tolist() == [6, 7]
+
+
+def test_names_of_arguments_that_isl_has() -> None:
+    text = "int f(int max, int max_, int n_) { return max * 100 + max_ * 10 + n_; }"
+    function = load(text, scop="function").functions["f"]
+    assert function(max=1, max_=2, n_=3) == 123
+    with pytest.raises(tw.ArgumentTypeError, match="'n'"):
+        function(max=1, max_=2, n=3)
+
+
+def test_what_is_not_seen_to_stay_inside_is_said_in_words_of_c() -> None:
+    text = """double f(const double *x, int n) {
+    const double *b = x + n / 2, *e = x + n; double s = 0; while (b < e) s += *b++; return s; }"""
+    with pytest.raises(tw.TranslationError, match="by its declaration") as refused:
+        load(text, scop="function").functions["f"](np.ones(4), 4)
+    assert "tw.params" not in str(refused.value)

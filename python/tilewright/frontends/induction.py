@@ -278,9 +278,7 @@ class _Pass:
         """`while k < n: ...; k += 2` as a `for` loop over what k is, if it is one."""
         tests, rest = goes_on(one)
         varying = self.assigned(one.body)
-        written = {
-            each.target.array for each in tree.walk(one.body) if isinstance(each, tree.Assign)
-        }
+        written = tree.assigned_arrays(one.body)
         before = {name: known[name] for name in known.keys() - varying}
         for test in tests:
             for name, sign, bound in bounds(test):

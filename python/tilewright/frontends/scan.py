@@ -579,14 +579,8 @@ def _range(name: str, start: Affine, stop: Affine, step: int) -> tuple[list[str]
 
 def _written(statements: tuple[tree.Statement, ...]) -> set[str]:
     """The arrays that some statement writes or kills."""
-    found = set()
-    for statement in tree.walk(statements):
-        match statement:
-            case tree.Assign():
-                found.add(statement.target.array)
-            case tree.Kill():
-                found.add(statement.array)
-    return found
+    killed = {each.array for each in tree.walk(statements) if isinstance(each, tree.Kill)}
+    return tree.assigned_arrays(statements) | killed
 
 
 def _conjuncts(condition: tree.Expression) -> list[tree.Expression]:

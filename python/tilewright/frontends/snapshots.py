@@ -37,17 +37,10 @@ def with_snapshots(
     labels: dict[str, str] = {}
     for array in sorted(arrays):
         first = next((n for n, one in enumerate(body) if _chooses(one, array)), 0)
-        if any(_writes(one, array) for one in body[:first]):
+        if array in tree.assigned_arrays(body[:first]):
             made, labels[array] = _copy(program, array)
             body.insert(first, made)
     return replace(program, body=tuple(body)), labels
-
-
-def _writes(statement: tree.Statement, array: str) -> bool:
-    return any(
-        isinstance(one, tree.Assign) and one.target.array == array
-        for one in tree.walk((statement,))
-    )
 
 
 def _chooses(statement: tree.Statement, array: str) -> bool:

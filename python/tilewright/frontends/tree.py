@@ -10,7 +10,7 @@ RT-0457, sections 3.2 to 3.4); affine parts are found by whoever reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ __all__ = [
     "Statement",
     "Variable",
     "While",
+    "assigned_arrays",
     "expressions_of",
     "plain",
     "reads_of",
@@ -356,7 +357,7 @@ def reads_of(expression: Expression) -> Iterator[Read]:
         yield expression
 
 
-def walk(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+def walk(statements: Sequence[Statement]) -> Iterator[Statement]:
     """All statements in the order of the text, outer ones before what is in them."""
     for statement in statements:
         yield statement
@@ -366,3 +367,8 @@ def walk(statements: tuple[Statement, ...]) -> Iterator[Statement]:
             case If():
                 yield from walk(statement.body)
                 yield from walk(statement.otherwise)
+
+
+def assigned_arrays(statements: Sequence[Statement]) -> set[str]:
+    """The arrays that assignments among the statements, or in them, change."""
+    return {each.target.array for each in walk(statements) if isinstance(each, Assign)}

@@ -180,9 +180,7 @@ class _Pass:
         begins_known = affine_text(polynomial(one.start)) is not None
         if not ends or (one.step < 0 and not begins) or not (begins_known or abs(one.step) == 1):
             return ()
-        written = {
-            each.target.array for each in tree.walk(one.body) if isinstance(each, tree.Assign)
-        }
+        written = tree.assigned_arrays(one.body)
         before: list[tree.Statement] = []
         bounds = []
         for bound, what in ((one.start, "start"), (one.stop, "stop")):

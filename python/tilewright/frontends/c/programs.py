@@ -405,7 +405,9 @@ class _Translation(Inlining):
                     bound = Operation(">=", (extent, zero), BOOL.dtype, each.location)
                     if is_static(extent) and bound not in self.context:
                         self.context.append(bound)
-        order, described = self._arguments(formals, region, arrays, _written_arrays(statements))
+        order, described = self._arguments(
+            formals, region, arrays, tree.assigned_arrays(statements)
+        )
         result = self.frames[0].result
         if result is not None:
             order.append(result.root)
@@ -577,10 +579,6 @@ def _used_arrays(statements: tuple[Statement, ...], state: _Translation) -> set[
         for expression in tree.expressions_of(statement):
             found |= {read.array for read in tree.reads_of(expression)}
     return found
-
-
-def _written_arrays(statements: tuple[Statement, ...]) -> set[str]:
-    return {each.target.array for each in tree.walk(statements) if isinstance(each, tree.Assign)}
 
 
 def _pruned(statements: tuple[Statement, ...], used: set[str]) -> tuple[Statement, ...]:

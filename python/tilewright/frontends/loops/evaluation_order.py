@@ -55,11 +55,5 @@ class EvaluationOrder(Context):
 
 def _written(statements: Sequence[tree.Statement]) -> set[str]:
     """The arrays that some statements change."""
-    found: set[str] = set()
-    for each in tree.walk(tuple(statements)):
-        match each:
-            case tree.Assign():
-                found.add(each.target.array)
-            case tree.Block():
-                found.update(each.writes)
-    return found
+    calls = [each for each in tree.walk(statements) if isinstance(each, tree.Block)]
+    return tree.assigned_arrays(statements).union(*(each.writes for each in calls))

@@ -14,7 +14,7 @@ from .. import constants, known_calls
 from ..dataflow import to_function
 from ..depth import many_levels
 from ..translated import TranslatedFunction
-from ..tree import Array, Assign, Expression, Literal, Program, Read, Variable, walk
+from ..tree import Array, Assign, Expression, Literal, Program, Read, Variable, assigned_arrays
 from .checks import Checks, FactError, OutsideError
 from .context import NeedsNumbers
 from .facts import value_of
@@ -173,7 +173,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _writes_nothing(program: Program) -> bool:
     """Whether no array of the caller's that is written has elements, such as `np.zeros(n)` where n is 0."""
-    written = {each.target.array for each in walk(program.body) if isinstance(each, Assign)}
+    written = assigned_arrays(program.body)
     arrays = [program.arrays[name] for name in written]
     return all(
         each.local or any(isinstance(n, Literal) and n.value == 0 for n in each.shape)

@@ -18,14 +18,13 @@ from ...base.errors import ArgumentError, TranslationError
 from ..induction import with_counters_known
 from ..tree import (
     Array,
-    Assign,
     Expression,
     Literal,
     Location,
     Operation,
     Program,
     Variable,
-    walk,
+    assigned_arrays,
 )
 from .checks import FactError
 from .context import Frame, NextRound, Storage
@@ -153,7 +152,7 @@ class Translation(Library):
                 self.frames.clear()
                 rounds -= len(self.in_turns) == known  # of loops there are only so many
                 continue
-            written = {each.target.array for each in walk(tuple(body)) if isinstance(each, Assign)}
+            written = assigned_arrays(body)
             if self.lent & written:
                 self.overwritten |= self.lent & written
                 self.changed = True

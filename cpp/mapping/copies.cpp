@@ -123,14 +123,20 @@ void require_copies(const MappingState &state, const Command &command,
 }
 
 void require_one_time(const MappingState &state, const Command &command) {
-  const auto map = state.time_space.find(command.computation);
   const CommandTraits &asked = traits(command);
-  const bool needs_one = asked.needs_one_time || (asked.maps_to_gpu && !asked.takes_map);
-  if (map != state.time_space.end() && map->second.copies && needs_one) {
-    refuse(command, "the instances of " + command.computation +
+  if (asked.needs_one_time || (asked.maps_to_gpu && !asked.takes_map)) {
+    require_one_time(state, command, command.computation);
+  }
+}
+
+void require_one_time(const MappingState &state, const Command &command,
+                      const std::string &computation) {
+  const auto map = state.time_space.find(computation);
+  if (map != state.time_space.end() && map->second.copies) {
+    refuse(command, "the instances of " + computation +
                         " run at several times each (set_schedule with a one-to-many map), and " +
                         command.name + " takes one time of each; give it before the map, or give " +
-                        command.computation + " a map with one time for each instance first");
+                        computation + " a map with one time for each instance first");
   }
 }
 

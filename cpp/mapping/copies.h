@@ -38,4 +38,8 @@ void require_copies(const MappingState &state, const Command &command,
 /// several times.
 void require_one_time(const MappingState &state, const Command &command);
 
+/// The same of a computation that a command names beside its own.
+void require_one_time(const MappingState &state, const Command &command,
+                      const std::string &computation);
+
 } // namespace tilewright

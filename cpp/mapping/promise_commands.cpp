@@ -4,6 +4,7 @@
 #include "algorithm/reductions.h"
 #include "mapping/command_arguments.h"
 #include "mapping/command_handlers.h"
+#include "mapping/copies.h"
 #include "polyhedral/counted.h"
 #include "polyhedral/set_text.h"
 
@@ -41,6 +42,7 @@ void independent_command(MappingState &state, const Command &command) {
       refuse(command,
              "'" + name + "' is not a computation of function '" + state.function->name + "'");
     }
+    require_one_time(state, command, name);
     const size_t position = find_loop(map->second, promise.loop, command);
     promise.values.insert_or_assign(name, map->second.dimensions[position].value);
   };

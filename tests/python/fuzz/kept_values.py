@@ -46,8 +46,10 @@ def kept_value(
     computation: dict[str, Any], array: str, name: str, types: dict[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any], str] | None:
     """The computation of the values, its reader, and the type; nothing where there is no such value."""
-    if computation.get("partial"):
-        return None  # its one value is there for some of the elements only, as data decide
+    if computation.get("partial") and any(value[0] != "read" for _, value in computation["pieces"]):
+        # Its one value is there for some of the elements only, as data decide; what copies it from
+        # where it is accumulated (cache of its own elements) copies all of them.
+        return None
     dtype = types[computation["name"]]
     given = _pieces_of_view(computation) if computation.get("view") else computation["pieces"]
     pieces = [[c, explicit(of_type(v, dtype, types), types)] for c, v in given]

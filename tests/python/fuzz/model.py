@@ -96,6 +96,8 @@ class Model(LoopCommands, EquationCommands, StorageCommands, FunctionCommands):
         for name in (c, *others):
             if name not in self.nests:
                 raise Refused(f"no computation {name}")
+            if self.nests[name].copies:
+                raise Refused("instances with several times")
             promise[name] = self.nests[name].loops[self.nests[name].find(loop)].value
         self.independent.append(promise)
 

@@ -205,6 +205,16 @@ def test_commands_that_need_one_time():
         assert not isinstance(error, tw.IllegalScheduleError)
 
 
+def test_a_promise_concerns_no_others_that_run_several_times():
+    """Its iterations would be those of one time of each instance."""
+    program = stencil()
+    program.function.set_schedule(OVERLAPPED)
+    error = refused(
+        program, lambda f: f["C"].independent("i", "S"), "instances of S run at several times each"
+    )
+    assert not isinstance(error, tw.IllegalScheduleError)
+
+
 def test_a_reduction_is_not_inlined_into_what_runs_several_times():
     n, m = tw.params("N M")
     a = tw.input("A", [n, m], tw.int64)

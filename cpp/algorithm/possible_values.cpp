@@ -22,14 +22,24 @@ namespace {
 /// Larger expressions are anything: each condition in them is a case of its own.
 constexpr int most_nodes = 4000;
 /// So many definitions are looked into, one within the other.
-constexpr std::size_t most_producers = 6;
+constexpr std::size_t most_producers = 8;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// What an iterator or a parameter is at most, as far as wrapping is concerned.
 constexpr double largest_affine = 0x1p48;
 
+/// What one question has found out, wherever it goes on.
+struct Findings {
+  int visited = 0;
+  std::vector<const Computation *> producers; ///< whose definitions are being looked into
+  /// { producer[e] -> [value] }, or nothing: each definition is looked into once, however many
+  /// reads lead there.
+  std::unordered_map<const Computation *, Possible> elements;
+  std::unordered_map<const Computation *, FloatRange> float_elements;
+};
+
 class Finder {
 public:
-  explicit Finder(const ValueSite &site) : site_(site) {
+  Finder(const ValueSite &site, Findings &findings) : site_(site), findings_(findings) {
     for (const Fact &fact : site.facts) {
       comparisons_of(fact, facts_, &alternatives_);
     }
@@ -42,7 +52,7 @@ public:
     if (const auto known = remembered_.find(expr.get()); known != remembered_.end()) {
       return known->second;
     }
-    if (++visited_ > most_nodes) {
+    if (++findings_.visited > most_nodes) {
       return std::nullopt;
     }
     count_visit();
@@ -57,12 +67,11 @@ public:
 
 private:
   const ValueSite &site_;
+  Findings &findings_;
   std::vector<Fact> facts_; ///< comparisons
   std::vector<Alternatives> alternatives_;
   std::unordered_map<const Expr *, Possible> remembered_;
   std::unordered_map<const Expr *, FloatRange> floats_;
-  int visited_ = 0;
-  std::vector<const Computation *> producers_; ///< whose definitions are looked into
   bool in_fact_ = false; ///< a bound is asked for: facts about it are left alone
 
   // ---- integers ----
@@ -165,60 +174,74 @@ private:
     return checked(isl::manage(element), doing_possible_values);
   }
 
-  /// Finds in the definition of a piece of what is read. False if definitions lie too deep.
-  template <class Find>
-  bool in_definition(const Expr &read, const Find &find) {
-    const Computation &producer = *read.producer;
-    if (read.position != 0 || producer.pieces.empty() || producers_.size() >= most_producers ||
-        std::find(producers_.begin(), producers_.end(), &producer) != producers_.end()) {
-      return false;
-    }
-    const IterationSpace space{producer.name, producer.iterators};
-    const std::vector<Fact> nothing;
-    for (const Piece &piece : producer.pieces) {
-      const ValueSite site{space, piece.domain, nothing};
-      Finder inside(site);
-      inside.visited_ = visited_;
-      inside.producers_ = producers_;
-      inside.producers_.push_back(&producer);
-      const bool goes_on = find(inside, piece);
-      visited_ = inside.visited_;
-      if (!goes_on) {
-        return false;
-      }
-    }
-    return true;
+  /// Whether the definition of what is read can be looked into: not within itself, or too deep.
+  bool has_definition(const Expr &read) const {
+    const std::vector<const Computation *> &around = findings_.producers;
+    return read.position == 0 && !read.producer->pieces.empty() && around.size() < most_producers &&
+           std::find(around.begin(), around.end(), read.producer.get()) == around.end();
   }
 
-  /// What a computation that is a subscript is defined as.
-  Possible of_element(const Expr &read) {
-    const auto element = read.producer->pieces.empty() ? std::nullopt : element_of(read);
-    if (!element) {
-      return std::nullopt;
+  /// Finds in each piece of a definition, up to the first where it says false.
+  template <class Find>
+  bool in_definition(const Computation &producer, const Find &find) {
+    const IterationSpace space{producer.name, producer.iterators};
+    const std::vector<Fact> nothing;
+    findings_.producers.push_back(&producer);
+    const bool is_known =
+        std::all_of(producer.pieces.begin(), producer.pieces.end(), [&](const Piece &piece) {
+          const ValueSite site{space, piece.domain, nothing};
+          Finder inside(site, findings_);
+          return find(inside, piece);
+        });
+    findings_.producers.pop_back();
+    return is_known;
+  }
+
+  /// { producer[e] -> [value] } as its pieces define it.
+  Possible of_definition(const Computation &producer) {
+    if (const auto known = findings_.elements.find(&producer); known != findings_.elements.end()) {
+      return known->second;
     }
     Possible result;
-    const bool is_known = in_definition(read, [&](Finder &inside, const Piece &piece) {
+    const bool is_known = in_definition(producer, [&](Finder &inside, const Piece &piece) {
       const Possible found = inside.values(piece.value);
       if (!found) {
         return false;
       }
       const isl::map defined = found->pairs.intersect_domain(piece.domain);
-      const Possible own =
-          kept(isl_map_apply_range(element->copy(), defined.copy()), found->lo, found->hi);
+      const Possible own = kept(defined.copy(), found->lo, found->hi);
       result = result ? either(result, own) : own;
       return result.has_value();
     });
-    return is_known ? result : std::nullopt;
+    return findings_.elements.insert_or_assign(&producer, is_known ? result : std::nullopt)
+        .first->second;
+  }
+
+  /// What a computation that is a subscript is defined as.
+  Possible of_element(const Expr &read) {
+    const auto element = has_definition(read) ? element_of(read) : std::nullopt;
+    const Possible defined = element ? of_definition(*read.producer) : std::nullopt;
+    return defined ? kept(isl_map_apply_range(element->copy(), defined->pairs.copy()), defined->lo,
+                          defined->hi)
+                   : std::nullopt;
   }
 
   FloatRange of_float_element(const Expr &read) {
+    const Computation &producer = *read.producer;
+    std::unordered_map<const Computation *, FloatRange> &all = findings_.float_elements;
+    if (const auto known = all.find(&producer); known != all.end() && read.position == 0) {
+      return known->second;
+    }
+    if (!has_definition(read)) {
+      return any_float();
+    }
     std::optional<FloatRange> result;
-    const bool is_known = in_definition(read, [&](Finder &inside, const Piece &piece) {
+    in_definition(producer, [&](Finder &inside, const Piece &piece) {
       const FloatRange found = inside.floats(piece.value);
       result = result ? tilewright::either(*result, found) : found;
       return true;
     });
-    return is_known ? *result : any_float();
+    return all.insert_or_assign(&producer, *result).first->second;
   }
 
   Possible of_cast(const Expr &expr) {
@@ -250,11 +273,8 @@ private:
                            : holds ? site_.domain.intersect(*set)
                                    : site_.domain.subtract(*set);
     const ValueSite site{site_.space, where, more, site_.promised};
-    Finder finder(site);
-    finder.visited_ = visited_;
-    finder.producers_ = producers_;
+    Finder finder(site, findings_);
     find(finder, expr.operands[holds ? 1 : 2]);
-    visited_ = finder.visited_;
     return where;
   }
 
@@ -459,7 +479,7 @@ private:
     if (const auto known = floats_.find(expr.get()); known != floats_.end()) {
       return known->second;
     }
-    if (++visited_ > most_nodes) {
+    if (++findings_.visited > most_nodes) {
       return any_float();
     }
     count_visit();
@@ -546,7 +566,8 @@ private:
 } // namespace
 
 std::optional<isl::map> possible_values(const ExprPtr &expr, const ValueSite &site) {
-  const Possible found = Finder(site).values(expr);
+  Findings findings;
+  const Possible found = Finder(site, findings).values(expr);
   return found ? std::optional(found->pairs) : std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "algorithm/forever.h"
 #include "algorithm/read_relations.h"
+#include "polyhedral/interruption.h"
 
 #include <gtest/gtest.h>
 
@@ -144,6 +145,39 @@ TEST_F(ReadRelations, NoFunctionOfFiniteArraysLastsForever) {
     EXPECT_EQ(error.kind, ErrorKind::Declaration);
     EXPECT_NE(std::string(error.what()).find("tw.stream_function"), std::string::npos);
   }
+}
+
+/// Each definition reads the next one four times: many ways lead to the last.
+TEST_F(ReadRelations, DefinitionsAreLookedIntoOnce) {
+  const auto element = [&](const ComputationPtr &of, std::int64_t back) {
+    return access(of, {binary(Op::Sub, n, number(back))});
+  };
+  std::vector<std::uint64_t> visits;
+  for (const int depth : {2, 4, 6}) {
+    ComputationPtr last = declare_computation("d0", {{"n", number(0), end}}, nullptr, Int64, {}, {});
+    define_piece(last, nullptr, binary(Op::Mod, access(last, {n}), number(2)), {});
+    for (int level = 1; level <= depth; ++level) {
+      const std::string name = "d" + std::to_string(level);
+      const ComputationPtr next =
+          declare_computation(name, {{"n", number(4 * level), end}}, nullptr, Int64, {}, {});
+      const ExprPtr two = call(Op::Max, {element(last, 1), element(last, 2)});
+      const ExprPtr others = call(Op::Min, {element(last, 3), element(last, 4)});
+      define_piece(next, nullptr, call(Op::Max, {two, others}), {});
+      last = next;
+    }
+    const ComputationPtr y =
+        declare_computation("y", {{"n", number(4 * depth), end}}, nullptr, Float64, {}, {});
+    define_piece(y, nullptr, access(x, {element(last, 0)}), {});
+    const std::uint64_t before = counted_visits();
+    const std::vector<ReadRelation> reads = read_relations(*y);
+    visits.push_back(counted_visits() - before);
+    ASSERT_EQ(reads.size(), 2U);
+    const ReadRelation &chosen = reads[0].producer == x ? reads[0] : reads[1];
+    const std::string from = std::to_string(4 * depth);
+    EXPECT_TRUE(chosen.elements.is_equal(
+        map("[forever] -> { y[n] -> x[t] : " + from + " <= n < forever and 0 <= t <= 1 }")));
+  }
+  EXPECT_EQ(visits[2] - visits[1], visits[1] - visits[0]);
 }
 
 } // namespace

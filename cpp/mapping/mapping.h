@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tilewright {
@@ -226,6 +227,8 @@ struct GivenTimes {
     TimeSpaceMap times; ///< without tags
   };
   std::map<std::string, std::vector<Known>> by_computation;
+  /// The maps of single computations that were read, by their text with its parameters.
+  std::unordered_map<std::string, isl::map> read;
 };
 
 struct MappingState {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace tilewright {
@@ -112,7 +113,7 @@ private:
   /// What `before_` has found out about a part of an output, where that still holds; else null.
   const std::optional<Program::View> *known_view(const Statement &copy) const;
   std::optional<Program::View> view_of(const Statement &copy) const;
-  bool is_read_at_all(const Computation &computation) const;
+  bool is_read_at_all(const Computation &computation);
   /// Is another value stored, at some time, where the elements lie that a view shows?
   bool is_overwritten(const Program::View &view) const;
 
@@ -171,6 +172,8 @@ private:
   std::optional<RelevantContext> relevant_; ///< of program_.context
   std::map<std::string, std::vector<int>> order_;
   std::set<std::string> names_;
+  /// What some computation reads, once that has been asked; and null, of nodes that read nothing.
+  std::optional<std::unordered_set<const Computation *>> read_;
   size_t shared_ = 0; ///< loops that the computation at hand shares by compute_at
 };
 

@@ -1,5 +1,4 @@
 // Outputs that only read: where their elements lie anyway, they need no statement.
-#include "algorithm/reads.h"
 #include "mapping/accesses.h"
 #include "mapping/program_builder.h"
 
@@ -25,9 +24,16 @@ isl::set without_buffer(const isl::set &elements) {
 
 } // namespace
 
-bool ProgramBuilder::is_read_at_all(const Computation &computation) const {
-  return std::any_of(function_.computations.begin(), function_.computations.end(),
-                     [&](const ComputationPtr &reader) { return reads(*reader, computation); });
+bool ProgramBuilder::is_read_at_all(const Computation &computation) {
+  if (!read_) {
+    read_.emplace();
+    for (const ComputationPtr &reader : function_.computations) {
+      for (const Piece &piece : reader->pieces) {
+        visit(piece.value, [&](const ExprPtr &node) { read_->insert(node->producer.get()); });
+      }
+    }
+  }
+  return read_->contains(&computation);
 }
 
 bool ProgramBuilder::is_overwritten(const Program::View &view) const {

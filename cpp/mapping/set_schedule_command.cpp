@@ -188,9 +188,66 @@ std::string mapped_at(const std::string &text, size_t at) {
 
 std::string in_front(const std::string &place) { return place.empty() ? "" : place + ": "; }
 
+/// The parts of "[N] -> { A[i] -> [i]; B[i] -> [i] }", each a text of its own with the parameters;
+/// none of a text that is not written so.
+std::vector<std::string> single_maps(const std::string &text) {
+  const size_t open = text.find('{');
+  const size_t close = text.rfind('}');
+  if (open == std::string::npos || close == std::string::npos || close < open) {
+    return {};
+  }
+  std::vector<std::string> found;
+  for (size_t begin = open + 1; begin < close;) {
+    const size_t end = std::min(text.find(';', begin), close);
+    found.push_back(text.substr(0, open + 1) + text.substr(begin, end - begin) +
+                    text.substr(close));
+    begin = end + 1;
+  }
+  return found;
+}
+
+/// The maps of a text of which each is the only one of its computation, those that were read before
+/// as they were; nothing of another text, or one with something wrong.
+std::optional<std::map<std::string, isl::map>> known_maps(const MappingState &state,
+                                                          const std::string &text) {
+  constexpr size_t most_kept = 4096;
+  std::unordered_map<std::string, isl::map> &read = state.given_times->read;
+  std::map<std::string, isl::map> found;
+  for (const std::string &one : single_maps(text)) {
+    auto known = read.find(one);
+    if (known == read.end()) {
+      std::string problem;
+      const isl::map map = parse_map(one, problem);
+      if (map.is_null()) {
+        return std::nullopt;
+      }
+      if (read.size() >= most_kept) {
+        read.clear();
+      }
+      known = read.emplace(one, map).first;
+    }
+    const isl::map &map = known->second;
+    const std::string name =
+        map.has_domain_tuple_id().is_true() ? map.domain_tuple_id().name() : "";
+    const std::vector<std::string> parameters = parameter_names(map);
+    const bool is_right = state.time_space.contains(name) &&
+                          std::all_of(parameters.begin(), parameters.end(), [&](const auto &used) {
+                            const std::vector<std::string> &all = state.function->parameters;
+                            return std::find(all.begin(), all.end(), used) != all.end();
+                          });
+    if (!is_right || !found.emplace(name, map).second) {
+      return std::nullopt;
+    }
+  }
+  return found.empty() ? std::nullopt : std::optional(std::move(found));
+}
+
 /// The maps of a text, each for one computation of the function.
 std::map<std::string, isl::map>
 maps_by_computation(const MappingState &state, const Command &command, const std::string &text) {
+  if (auto known = known_maps(state, text)) {
+    return std::move(*known);
+  }
   std::vector<isl::map> maps;
   const isl::stat walked =
       read_command_maps(state, command, text, "{ A[i] -> [i, 0]; B[i] -> [i, 1] }")
@@ -205,7 +262,6 @@ maps_by_computation(const MappingState &state, const Command &command, const std
   for (const isl::map &map : maps) {
     const std::string name =
         map.has_domain_tuple_id().is_true() ? map.domain_tuple_id().name() : "";
-    const std::string place = in_front(place_of_word(text, name));
     if (name.empty()) {
       refuse(command, "a map starts from a tuple without a name; each starts from a computation, "
                       "such as " +
@@ -213,13 +269,14 @@ maps_by_computation(const MappingState &state, const Command &command, const std
     }
     if (!state.time_space.contains(name)) {
       const ComputationPtr *input = state.function->find(name);
-      refuse(command, place +
+      refuse(command, in_front(place_of_word(text, name)) +
                           (input == nullptr ? "there is no computation named '" + name + "'"
                                             : "'" + name + "' is an input, which is not run") +
                           "; the computations are: " + computation_list(state));
     }
     if (!found.emplace(name, map).second) {
-      refuse(command, place + "the maps of " + name + " differ in the number of their dimensions");
+      refuse(command, in_front(place_of_word(text, name)) + "the maps of " + name +
+                          " differ in the number of their dimensions");
     }
   }
   return found;
@@ -339,6 +396,9 @@ void set_schedules_command(MappingState &state, const Command &command) {
   arguments.expect_between(1, 1, "set_schedule(\"{ A[i] -> [...]; B[i] -> [...] }\")");
   std::string text = arguments.name(0, "an isl map");
   const std::vector<WrittenTag> tags = take_tags(text, command);
+  if (state.given_times == nullptr) {
+    state.given_times = make_isl_shared<GivenTimes>();
+  }
   std::map<std::string, isl::map> maps;
   try {
     maps = maps_by_computation(state, command, text);

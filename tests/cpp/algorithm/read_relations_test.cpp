@@ -154,7 +154,8 @@ TEST_F(ReadRelations, DefinitionsAreLookedIntoOnce) {
   };
   std::vector<std::uint64_t> visits;
   for (const int depth : {2, 4, 6}) {
-    ComputationPtr last = declare_computation("d0", {{"n", number(0), end}}, nullptr, Int64, {}, {});
+    ComputationPtr last =
+        declare_computation("d0", {{"n", number(0), end}}, nullptr, Int64, {}, {});
     define_piece(last, nullptr, binary(Op::Mod, access(last, {n}), number(2)), {});
     for (int level = 1; level <= depth; ++level) {
       const std::string name = "d" + std::to_string(level);

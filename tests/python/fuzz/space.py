@@ -32,7 +32,10 @@ SEARCHED = [
 
 Sizes = dict[str, int]
 #: Rather large ones, of every remainder by the small numbers that conditions have: some have no instances at others.
-WIDE: list[Sizes] = [dict.fromkeys(AXES, size) for size in (9, 8, 10)]
+WIDE: list[Sizes] = [
+    *(dict.fromkeys(AXES, size) for size in (9, 8, 10)),
+    *(dict(zip(AXES, sizes, strict=True)) for sizes in ((8, 9, 10), (10, 9, 8))),
+]
 Cell = tuple[int, ...]
 #: Of a computation, or of an input that is overwritten: its name, the cell, and whether it is this one for certain.
 Read = tuple[str, Cell, bool]
@@ -210,8 +213,8 @@ class World:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.spaces: dict[tuple[int, ...], Space | None] = {}
-        self._wide: dict[tuple[str, int], list[Cell]] = {}
-        self._apart: dict[tuple[str, str, int], bool] = {}
+        self._wide: dict[tuple[str, Cell], list[Cell]] = {}
+        self._apart: dict[tuple[str, str, Cell], bool] = {}
 
     def space(self, sizes: tuple[int, ...], limit: int = 12000) -> Space | None:
         if sizes not in self.spaces:
@@ -223,7 +226,7 @@ class World:
 
     def tells_apart(self, name: str, source: str, sizes: Sizes) -> bool:
         """Whether no two elements have the same values, at one of the sizes of `WIDE`."""
-        size = sizes[AXES[0]]
+        size = tuple(sizes.values())
         if (name, size) not in self._wide:
             one = self.model.computations[name]
             base: dict[Any, int] = dict(sizes)

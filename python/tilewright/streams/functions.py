@@ -28,12 +28,16 @@ from ..base.errors import (
     ExportError,
 )
 from ..base.plurals import counted
+from ..functions.functions import Function
 from ..language.expressions import as_dtype
+from ..language.names import Parameter
 from ..schedule.computations import Computation
 from ..sets.values import Map
+from .batches import batch_function
 from .c_source import LARGEST, ExportedStream, export_stream_source, stream_c_text
 from .declarations import StreamInput
 from .kept import kept_step
+from .making import timed
 from .naming import check_names
 from .periodic import PeriodicTiling
 from .periods import Periods, asked_periods, collected_ticks, tiled, tiling_of
@@ -241,6 +245,33 @@ class StreamFunction:
             state = self._open(named.pop("start", None), named)
         return state._whole(arrays, pushed), state
 
+    def batch(self, elements: int | Parameter, **sizes: int) -> Function:
+        """The program over so many elements of the first input, as an ordinary function of whole arrays::
+
+            f = k.batch(1000)                   # or k.batch(tw.param("N")): as many as the array has
+            y = f(x, a=0.9)
+            f.auto_schedule()
+            print(f.loops)
+
+        It takes the streams that are pushed, in the order of `push`, and then the finite arrays, and gives
+        what `push` and `flush` give together: all elements whose time has begun and that depend on these
+        inputs only. All that is said of functions holds: it has loops, a schedule, commands, and exports. Sums
+        of floating-point numbers may be added in another order than `push` has, as its schedule says.
+
+        Args:
+            elements: how many, or the parameter that is this number, which the arrays then tell.
+            sizes: of finite arrays and channels, by name, as for `report`.
+
+        Raises:
+            ArgumentError: a size is missing or unknown; the elements of other inputs that go with so many are
+                no whole number; the number of elements of a stream is no expression of the parameter.
+            ArgumentTypeError: `elements` is neither a number nor a parameter.
+            DeclarationError: the program has no stream of these sizes.
+        """
+        known = self._sizes(sizes, ": k.batch(n, {}=...)")
+        streams, timing = timed(self._program, known)
+        return batch_function(self._program, streams, timing, known, elements)
+
     # ---- periods ----
 
     def periodic(
@@ -357,7 +388,7 @@ class StreamFunction:
                 that are data in what is computed when a stream is opened, time in another dimension than the first.
             OSError: the files cannot be written.
         """
-        known = self._sizes(sizes)
+        known = self._sizes(sizes, " to be written in C: k.export_source(directory, {}=...)")
         step = self._step(known)
         return export_stream_source(
             step, self.inputs, self.outputs, known, directory, name, largest
@@ -371,12 +402,19 @@ class StreamFunction:
             ExportError: the function has sizes; else as for `export_source`.
         """
         if self._parameters:
-            raise ExportError(self._missing_sizes(self._parameters))
+            example = f"k.export_source(directory, {self._parameters[0]}=...)"
+            raise ExportError(
+                f"{self.name} needs {', '.join(self._parameters)} to be written in C: {example}"
+            )
         known: dict[str, int] = {}
         return Text(stream_c_text(self._step(known), self.inputs, self.outputs, known))
 
-    def _sizes(self, given: dict[str, Any]) -> dict[str, int]:
-        """All sizes, checked."""
+    def _sizes(self, given: dict[str, Any], call: str) -> dict[str, int]:
+        """All sizes, checked.
+
+        Args:
+            call: for what, and how they are given, with braces for the first one that is missing.
+        """
         known: dict[str, int] = {}
         for name, value in given.items():
             if name not in self._parameters:
@@ -385,14 +423,8 @@ class StreamFunction:
             self._learn(known, name, value, f"{name}=")
         missing = [name for name in self._parameters if name not in known]
         if missing:
-            raise ArgumentError(self._missing_sizes(missing))
+            raise ArgumentError(f"{self.name} needs {', '.join(missing)}{call.format(missing[0])}")
         return known
-
-    def _missing_sizes(self, missing: Sequence[str]) -> str:
-        return (
-            f"{self.name} needs {', '.join(missing)} to be written in C: "
-            f"k.export_source(directory, {missing[0]}=...)"
-        )
 
     def _array(
         self, handle: _core.Computation, value: Any, sizes: dict[str, int]

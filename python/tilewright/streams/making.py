@@ -36,7 +36,7 @@ from .steady import Steady, steady_start
 from .steps import Line, Step
 from .time_parameters import Times
 from .time_tiles import Grid, found_tiles, least_ticks, scheduled_in_tiles
-from .timing import Streamed, streamed, timing_of
+from .timing import Streamed, Timing, streamed, timing_of
 from .windows import (
     adds_up_in_order,
     reduces,
@@ -45,7 +45,7 @@ from .windows import (
     with_window_tiles,
 )
 
-__all__ = ["make_step"]
+__all__ = ["box_of", "make_step", "timed"]
 
 
 _THREADS = 60_000
@@ -70,7 +70,7 @@ _LONG_VECTORS = 2**10
 """`_LONG` of such sums."""
 
 
-def _box(stream: Streamed, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
+def box_of(stream: Streamed, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
     """The ranges of the other dimensions."""
     points = stream.handle.domain.project_out_parameters(["forever"])
     points = points.fix({name: sizes[name] for name in points.parameters() if name in sizes})
@@ -85,20 +85,44 @@ def _box(stream: Streamed, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
     return ranges
 
 
+def timed(program: Program, sizes: Mapping[str, int]) -> tuple[dict[str, Streamed], Timing]:
+    """The streams of a program, and when their elements can be computed.
+
+    Raises:
+        DeclarationError: the program is none that runs for ever in finite memory.
+    """
+    every = (*program.inputs, *program.computations)
+    streams = {
+        handle.name: found for handle in every if (found := streamed(handle, sizes)) is not None
+    }
+    for output in program.outputs:
+        if output.name not in streams:
+            raise DeclarationError(
+                f"the output {output.name} of {program.name} is no stream: it has finitely many "
+                "elements; compute it with a function of its own"
+            )
+    for handle in program.computations:
+        if handle.name in streams:
+            continue
+        for producer, _, _ in program.reads(handle):
+            if producer.name in streams:
+                raise DeclarationError(
+                    f"{handle.name} has finitely many elements and reads the stream "
+                    f"{producer.name}: what lasts for ever is read by what lasts for ever"
+                )
+    inputs = tuple(handle.name for handle in program.inputs)
+    return streams, timing_of(streams, inputs, sizes, program.synchronise)
+
+
 class _Maker:
     def __init__(self, program: Program, sizes: Mapping[str, int], order: Order | None) -> None:
         self.program, self.sizes, self.order = program, sizes, order
         self.ordered = False
-        every = (*program.inputs, *program.computations)
-        self.streams = {
-            handle.name: found for handle in every if (found := streamed(handle, sizes)) is not None
-        }
+        self.streams, self.timing = timed(program, sizes)
         self.inputs = tuple(handle.name for handle in program.inputs)
-        self._check()
-        self.timing = timing_of(self.streams, self.inputs, sizes, program.synchronise)
         outputs = [output.name for output in program.outputs]
         self.times = Times(self.timing, outputs, sizes)
-        self.boxes = {name: _box(one, sizes) for name, one in self.streams.items()}
+        self.boxes = {name: box_of(one, sizes) for name, one in self.streams.items()}
         self.outputs = tuple(outputs)
         self.lines: dict[str, Computation] = {}
         self.types = {
@@ -111,23 +135,6 @@ class _Maker:
         endless = [one for one in program.computations if one.name in self.streams]
         read = [producer for one in endless for producer, _, _ in program.reads(one)]
         self.tables = Tables(program.name, finite, read, sizes)
-
-    def _check(self) -> None:
-        for output in self.program.outputs:
-            if output.name not in self.streams:
-                raise DeclarationError(
-                    f"the output {output.name} of {self.program.name} is no stream: it has finitely "
-                    "many elements; compute it with a function of its own"
-                )
-        for handle in self.program.computations:
-            if handle.name in self.streams:
-                continue
-            for producer, _, _ in self.program.reads(handle):
-                if producer.name in self.streams:
-                    raise DeclarationError(
-                        f"{handle.name} has finitely many elements and reads the stream "
-                        f"{producer.name}: what lasts for ever is read by what lasts for ever"
-                    )
 
     def shape(self, name: str, time: Any) -> list[Any]:
         """The box of a stream, with `time` for the extent of its time."""

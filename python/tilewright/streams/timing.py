@@ -302,6 +302,7 @@ class Timing:
     period: int
     kept: dict[str, int]
     _table: list[dict[str, int]]
+    onset: int = 0
 
     def counts(self, ticks: int) -> dict[str, int]:
         """How many elements of each stream are known after so many ticks; negative ones are

@@ -335,6 +335,10 @@ def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) 
         # After a flush, an output is shorter than its time only if its next element needs more.
         held_back = len(values) < ends[number] and is_there(number, len(values))
         assert not held_back, f"c{number}[{len(values)}] was held back"
+    if rng.random() < 0.3:
+        batch = k.batch(LONGEST)(x)
+        for values, parts in zip(batch if len(found) > 1 else (batch,), found, strict=True):
+            np.testing.assert_array_equal(values, np.concatenate(parts), err_msg="batch")
     long = stream.long_kernel is not None
     how = ("in tiles" if long else "in place") if folded else "long" if long else "sliding"
     return f"{how}{', periods' if command else ''}"

@@ -106,7 +106,7 @@ class AudioCallback:
                 raise ArgumentError(f"{own} takes streams of numbers or of channels")
         # What comes out is never more behind than after the latency, in one of a period.
         late = stream.latency[self._names[1]]
-        numbers = range(late, late + period[self._names[0]])
+        numbers = range(late, late + stream._step.timing.onset + period[self._names[0]])
         self.latency = max(0, *(number - self._gives(number) for number in numbers), 0)
         # What comes out next; in the beginning, the silence before it.
         self._kept = np.zeros((self.latency, *self._output.shape[1:]), self._output.dtype)

@@ -15,7 +15,15 @@ from typing import NoReturn
 from ..base.errors import DeclarationError
 from ..sets.points import Point
 from ..sets.values import Map, Set
-from .unbounded import endless_dimensions, extreme, names_of, rank_of, repetition
+from .unbounded import (
+    divisors_of,
+    endless_dimensions,
+    extreme,
+    greatest_missing,
+    names_of,
+    rank_of,
+    repetition,
+)
 
 __all__ = [
     "AccessRay",
@@ -164,6 +172,10 @@ class AdmissibleProgram:
                 moved, size = _first_accessed(part, name, array, len(elements)), len(elements)
                 both = flat_product(moved, statement.schedule, size, self.dimensions)
                 _, ray = repetition(both, name, statement.axis)
+                every = flat_product(
+                    unnamed(part, array, size), statement.schedule, size, self.dimensions
+                )
+                ray = _ray_of_all(every.range, ray, part)
                 yield AccessRay(name, array, ray[:size], ray[size:])
 
     # ---- whether it is admissible ----
@@ -276,6 +288,26 @@ class AdmissibleProgram:
                     f"{access.elements} in {access.times}: the distance between what is written and what "
                     "is read grows without bound"
                 )
+
+
+def _ray_of_all(points: Set, first: Vector, part: Map) -> Vector:
+    """The smallest multiple of the ray of the first elements that is one of all elements: within blocks, others may be
+    read in turns.
+
+    Args:
+        points: what is accessed, with its times.
+        first: the ray of the first element that each instance accesses.
+        part: the accesses.
+    """
+    factors, _ = divisors_of(f"{part}")
+    for factor in (each for each in range(1, factors + 1) if factors % each == 0):
+        ray = tuple(factor * each for each in first)
+        try:
+            greatest_missing(points, ray, ray)
+        except DeclarationError:
+            continue
+        return ray
+    return first
 
 
 def ratio_of(first: Vector, second: Vector) -> Fraction | None:

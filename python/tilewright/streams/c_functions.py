@@ -44,6 +44,7 @@ class Line:
     Attributes:
         stream: in Python.
         kept: elements in front of the new ones.
+        ahead: elements behind the new ones.
         room: for so many elements.
         elements: numbers at each time.
     """
@@ -52,6 +53,7 @@ class Line:
     stream: str
     c_type: str
     kept: int
+    ahead: int
     room: int
     elements: int
 
@@ -101,7 +103,8 @@ class Texts:
     Attributes:
         own: what their names begin with.
         counted: the streams whose numbers of elements a step or a caller has to know.
-        table: these numbers for each number of elements of the first input in a period.
+        table: these numbers for each number of elements of the first input in the beginning, and then in a period.
+        onset: the length of the beginning.
         moves: how much more each is after a period.
         unit: a push takes a multiple of so many elements of the first input.
         largest: a step takes at most so many.
@@ -123,6 +126,7 @@ class Texts:
     finite: list[Finite]
     counted: list[str]
     table: list[list[int]]
+    onset: int
     moves: list[int]
     unit: int
     largest: int
@@ -197,7 +201,14 @@ static int {own}_is_ready(const void *state) {{
     def _known(self) -> str:
         own, first = self.own, self.inputs[0].name
         rows = ",\n  ".join("{" + ", ".join(map(str, row)) + "}" for row in self.table)
-        period, number = len(self.table), len(self.counted)
+        period, number = len(self.table) - self.onset, len(self.counted)
+        known = f"{own}_table[ticks % {period}][stream] + {own}_moves[stream] * (ticks / {period})"
+        after = f"{own}_moves[stream] * ((ticks - {self.onset}) / {period})"
+        late = f"{own}_table[{self.onset} + (ticks - {self.onset}) % {period}][stream]"
+        body = f"  return {known};"
+        if self.onset:
+            early = f"  if (ticks < {self.onset}) {{\n    return {own}_table[ticks][stream];\n  }}"
+            body = f"{early}\n  return {late} + {after};"
         waits = f"""
 static int64_t {own}_first(int64_t before, int64_t after) {{
   int64_t first = after < 0 ? after : 0;
@@ -211,12 +222,12 @@ static int64_t {own}_more(int64_t before, int64_t after, int stream) {{
 """
         return f"""/* How many elements of {", ".join(self.counted)} are known after so many of {first},
    and how many more after {period}. */
-static const int64_t {own}_table[{period}][{number}] = {{
+static const int64_t {own}_table[{len(self.table)}][{number}] = {{
   {rows}}};
 static const int64_t {own}_moves[{number}] = {{{", ".join(map(str, self.moves))}}};
 
 static int64_t {own}_known(int64_t ticks, int stream) {{
-  return {own}_table[ticks % {period}][stream] + {own}_moves[stream] * (ticks / {period});
+{body}
 }}
 {waits if self.waits else ""}{more if self.lines else ""}
 static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
@@ -331,7 +342,7 @@ static int64_t {own}_new(int64_t before, int64_t after, int stream) {{
     def _make_room(self, line: Line) -> Iterator[str]:
         """Moves what is kept to the front if the end is reached."""
         moved = line.kept * line.elements
-        yield f"    if (s->{line.place} + {self._more(line)} > {line.room - line.kept}) {{"
+        yield f"    if (s->{line.place} + {self._more(line)} > {line.room - line.kept - line.ahead}) {{"
         yield (
             f"      memmove(s->{line.member}, {line.at(f's->{line.place}')}, "
             f"{moved} * sizeof *s->{line.member});"

@@ -118,7 +118,8 @@ def _phases(step: Step, outputs: list[str], unit: int) -> Iterator[int]:
     """When steps may begin: in the beginning, in all phases of the period, and late."""
     period = step.timing.period
     late = max(step.timing.latency(name) for name in outputs)
-    for begin in (0, (late // period + 1) * period, 2**20 * period):
+    yield from range(0, step.timing.onset + period, unit)
+    for begin in ((late // period + 1) * period, 2**20 * period):
         yield from range(begin, begin + period, unit)
 
 

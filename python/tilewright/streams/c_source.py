@@ -115,7 +115,8 @@ class _Source:
                     f"data, which may be outside of their array; compute them before, and give them"
                 )
         counted = list(dict.fromkeys([*step.own_times, *step.first_times, *outputs, *step.lines]))
-        begin, end = timing.counts(0), timing.counts(timing.period)
+        begin = timing.counts(timing.onset)
+        end = timing.counts(timing.onset + timing.period)
         texts = Texts(
             own=symbol,
             inputs=[self._port(name, name) for name in inputs],
@@ -128,8 +129,10 @@ class _Source:
             finite=[*self._finite_arrays(inputs)],
             counted=counted,
             table=[
-                [timing.counts(tick)[name] for name in counted] for tick in range(timing.period)
+                [timing.counts(tick)[name] for name in counted]
+                for tick in range(timing.onset + timing.period)
             ],
+            onset=timing.onset,
             moves=[end[name] - begin[name] for name in counted],
             unit=unit,
             largest=longest,
@@ -174,14 +177,15 @@ class _Source:
         timing, line = self.step.timing, self.step.lines[stream]
         new = max(
             timing.counts(begin + longest)[stream] - timing.counts(begin)[stream]
-            for begin in range(timing.period)
+            for begin in range(timing.onset + timing.period)
         )
         return Line(
             member=f"{_core.c_identifier(stream)}_line",
             stream=stream,
             c_type=self.arguments[f"{stream}_line"].c_type,
             kept=line.kept,
-            room=max(2 * line.kept, line.kept + new),
+            ahead=line.ahead,
+            room=max(2 * line.kept, line.kept + new) + line.ahead,
             elements=math.prod(line.shape),
         )
 

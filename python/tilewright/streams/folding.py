@@ -75,6 +75,8 @@ def folded_streams(
         row = math.prod(high - low for low, high in box)
         if name in timing.inputs or name in outputs or not timing.kept[name] or row < _LEAST:
             continue
+        if timing.ahead[name]:
+            continue
         readers = [edge.reader for edge in timing.edges if edge.producer == name]
         same = all(timing.rates[reader] == timing.rates[name] for reader in readers)
         if same and timing.rates[name].denominator == 1 and _reads_itself(name, timing):

@@ -37,11 +37,12 @@ _CLASSES = {
     ("tilewright._core", "Options"),
     ("tilewright.functions.functions", "Function"),
     ("tilewright.functions.pickling", "_function"),
+    ("tilewright.streams.counting", "Edge"),
+    ("tilewright.streams.needs", "Needs"),
     ("tilewright.streams.opening", "Opening"),
     ("tilewright.streams.repeating", "Repeating"),
     ("tilewright.streams.steps", "Line"),
     ("tilewright.streams.steps", "Step"),
-    ("tilewright.streams.timing", "Edge"),
     ("tilewright.streams.timing", "Timing"),
 }
 

@@ -161,27 +161,29 @@ class _Maker:
             for one, (low, _) in zip(others, self.boxes[name], strict=True)
         ]
 
-    def _ranges(self, name: str, first: Any) -> dict[Any, Any]:
-        stream = self.streams[name]
+    def _ranges(self, name: str, first: Any, ahead: int = 0) -> dict[Any, Any]:
+        stream, end = self.streams[name], self.times.value(name, "end")
+        end = end + ahead if ahead else end
         boxes = iter(self.boxes[name])
         return {
-            own: (first, self.times.value(name, "end")) if d == stream.axis else next(boxes)
+            own: (first, end) if d == stream.axis else next(boxes)
             for d, own in enumerate(self._iterators(name))
         }
 
     def _line(self, name: str) -> Line | None:
         """Where elements that later calls need are written; None of rows in place, and where none are."""
-        kept = self.timing.kept[name]
-        if not kept or name in self.rings:
+        kept, ahead = self.timing.kept[name], self.timing.ahead[name]
+        if not (kept or ahead) or name in self.rings:
             return None
         shape = tuple(high - low for low, high in self.boxes[name])
-        return Line(kept, shape, self.types[name])
+        return Line(kept, ahead, shape, self.types[name])
 
     def _is_direct(self, name: str) -> bool:
         """Whether what is computed lies in the array of an output. Of one that waits in the beginning not all
         does, which only matters to others that read it."""
         is_read = any(edge.producer == name for edge in self.timing.edges)
-        may_be = not self.timing.kept[name] and not (is_read and name in self.times.first)
+        is_kept = self.timing.kept[name] or self.timing.ahead[name]
+        may_be = not is_kept and not (is_read and name in self.times.first)
         return name in self.outputs and may_be
 
     def _is_temporary(self, name: str) -> bool:
@@ -237,17 +239,19 @@ class _Maker:
             rows = self.rings[name]
             earlier = array_input(f"{name}_ring", self.shape(name, rows), dtype)
             before = earlier[tuple(self._subscripts(name, time % rows))]
-            kept = max(1, self.timing.kept[name])
+            kept, ahead = max(1, self.timing.kept[name]), 0
         elif line is not None:
-            kept = line.kept
-            earlier = array_input(f"{name}_line", [kept + end - begin, *line.shape], dtype)
+            kept, ahead = line.kept, line.ahead
+            extent = kept + end - begin + ahead
+            earlier = array_input(f"{name}_line", [extent, *line.shape], dtype)
             places = (time - begin + kept, *self._others(name))
             before = earlier[places]
         else:
             return
         here = new[tuple(self._iterators(name))]
-        ranges = self._ranges(name, begin - kept)
-        self.lines[name] = view(f"{name}_all", ranges, select(time < begin, before, here))
+        ranges = self._ranges(name, begin - kept, ahead)
+        is_other = (time < begin) | (time >= end) if ahead else time < begin
+        self.lines[name] = view(f"{name}_all", ranges, select(is_other, before, here))
 
     def define(self, name: str) -> None:
         if name in self.inputs:

@@ -57,7 +57,7 @@ class Delays:
     """When element n of a stream comes at the earliest, in a common unit: ``unit * n + delay``."""
 
     def __init__(self, timing: Timing) -> None:
-        per_period = {name: int(rate * timing.period) for name, rate in timing.rates.items()}
+        per_period = {name: int(rate * timing.unit) for name, rate in timing.rates.items()}
         common = math.lcm(*per_period.values())
         self.units = {name: common // each for name, each in per_period.items()}
         self.delays = dict.fromkeys(self.units, 0)

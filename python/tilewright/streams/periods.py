@@ -115,7 +115,7 @@ def collected_ticks(step: Step, sizes: Mapping[str, int], periods: Periods) -> i
     ticks = _ticks(step, program, tiling)
     if periods.latency is not None and ticks > periods.latency + 1:
         return 1  # element by element: a smaller period is none of the schedule
-    whole = math.lcm(ticks, step.timing.period)
+    whole = math.lcm(ticks, step.timing.unit)
     if whole > _LONGEST:
         raise DeclarationError(
             f"a period of {whole} elements of {step.timing.inputs[0]} is too long: at most {_LONGEST} "

@@ -48,7 +48,7 @@ class Memory:
     def __init__(self, step: Step, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
         self._lines = step.lines
         self.lines = {
-            name: np.zeros((2 * line.kept, *line.shape), line.dtype)
+            name: np.zeros((2 * line.kept + line.ahead, *line.shape), line.dtype)
             for name, line in step.lines.items()
         }
         self.places = np.zeros((len(self.lines), 2), np.int64)
@@ -77,14 +77,14 @@ class Memory:
     def has_room(self, rows: Mapping[str, int]) -> bool:
         """Whether lines are long enough for pushes of so many new rows."""
         return all(
-            line.kept + rows[name] <= len(self.lines[name]) for name, line in self._lines.items()
+            line.seen(rows[name]) <= len(self.lines[name]) for name, line in self._lines.items()
         )
 
     def make_room(self, rows: Mapping[str, int], side: int) -> None:
         """Longer lines. Plans that know the ones before are useless then."""
         kept, longer = self.arrays(side), {}
         for name, line in self._lines.items():
-            room = max(line.kept + rows[name], len(self.lines[name]))
+            room = max(line.seen(rows[name]), len(self.lines[name]))
             longer[name] = np.zeros((room, *line.shape), line.dtype)
             longer[name][: line.kept] = kept[name]
         places = np.zeros_like(self.places)
@@ -96,7 +96,7 @@ class Memory:
         """The parts of lines that a push of so many new rows sees."""
         found = {}
         for number, (name, line) in enumerate(self._lines.items()):
-            place, array, seen = self.places[number, side], self.lines[name], line.kept + rows[name]
+            place, array, seen = self.places[number, side], self.lines[name], line.seen(rows[name])
             if place + seen > len(array):
                 front = np.zeros_like(array)
                 front[: line.kept] = array[place : place + line.kept]
@@ -117,7 +117,7 @@ class Memory:
                 self.lines[name],
                 self.places[number],
                 side,
-                line.kept + rows[name],
+                line.seen(rows[name]),
                 line.kept,
                 rows[name],
             )

@@ -186,8 +186,9 @@ def repeating(
 
 def _settled(timing: Timing, begins: Mapping[str, int]) -> int:
     """The first multiple of the period at which there are so many elements of each stream."""
-    onset = 0
+    base = -(-timing.onset // timing.period) * timing.period
+    periods, there = 0, timing.counts(base)
     for name, rate in timing.rates.items():
-        short = (begins[name] - timing.counts(0)[name]) / rate
-        onset = max(onset, math.ceil(short / timing.period))
-    return onset * timing.period
+        short = begins[name] - there[name]
+        periods = max(periods, math.ceil(short / (rate * timing.period)))
+    return base + periods * timing.period

@@ -30,12 +30,19 @@ class Line:
 
     Attributes:
         kept: so many elements in front of the new ones are read.
+        ahead: so many elements behind the new ones there is room for. Nobody reads them, though
+            that is not proven of each reader.
         shape: of the elements at one time.
     """
 
     kept: int
+    ahead: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+
+    def seen(self, new: int) -> int:
+        """The elements that a push of so many new ones sees."""
+        return self.kept + new + self.ahead
 
     @property
     def nbytes(self) -> int:

@@ -51,8 +51,11 @@ class Times:
 
     def _known(self) -> list[str]:
         known = [f"0 <= {self.text(self.reference, 'begin')}"]
+        least = self.timing.counts(0)
         for name in self.own:
             known.append(f"{self.text(name, 'begin')} <= {name}_end")
+            if name != self.reference:
+                known.append(f"{least[name]} <= {self.text(name, 'begin')}")
         for name in self.first:
             begin, end = (f"({self.text(name, which)})" for which in ("begin", "end"))
             first = f"{name}_first"

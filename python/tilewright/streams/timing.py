@@ -17,14 +17,13 @@ from typing import NoReturn
 
 from .. import _core
 from ..base.errors import AnalysisLimitError, DeclarationError
+from .counting import SHOWN, Edge, counts_at, period_of, with_needs
+from .needs import Needs, needs_of
 
 __all__ = ["Edge", "Reads", "Streamed", "Timing", "streamed", "timing_of"]
 
 _FAR = 2**40
 """Later than anything that a bounded dependence reaches."""
-
-_SHOWN = 1000
-"""The time of the elements that refusals name."""
 
 _STEPS = math.lcm(*range(1, 33))
 """Rates are seen over so many elements."""
@@ -58,22 +57,6 @@ class Streamed:
     def reads(self) -> Sequence[Reads]:
         """What its elements read: (array, relation, whether it is exact)."""
         return _core.read_relations(self.handle)
-
-
-@dataclass(frozen=True)
-class Edge:
-    """``low <= step * t - gain * n <= high`` where reader[n] reads producer[t]."""
-
-    reader: str
-    producer: str
-    gain: int
-    step: int
-    low: int
-    high: int
-
-
-def _element(name: str, coordinates: Sequence[object]) -> str:
-    return f"{name}[{', '.join(map(str, coordinates))}]"
 
 
 def _example(points: _core.IntegerSet) -> str:
@@ -115,7 +98,7 @@ def streamed(handle: _core.Computation, values: Mapping[str, int]) -> Streamed |
         return None
     if len(endless) > 1:
         both = " and ".join(handle.iterators[axis] for axis in endless)
-        late = " and ".join(f"i{axis} >= {_SHOWN}" for axis in endless)
+        late = " and ".join(f"i{axis} >= {SHOWN}" for axis in endless)
         far = points.intersect(_core.IntegerSet(f"{{ {handle.name}[{names}] : {late} }}"))
         raise DeclarationError(
             f"{handle.name} has {len(endless)} infinite directions, {both}: a stream has one, and "
@@ -131,6 +114,10 @@ def _extreme(points: _core.IntegerSet, largest: bool) -> int | None:
         return None
     found = (points.lexmax() if largest else points.lexmin()).sample()
     return None if found is None else found[1][0]
+
+
+def _element(name: str, coordinates: Sequence[object]) -> str:
+    return f"{name}[{', '.join(map(str, coordinates))}]"
 
 
 class _Reads:
@@ -194,7 +181,7 @@ class _Reads:
         return rate
 
     def _require_finite(self) -> None:
-        at = _core.IntegerSet(f"{{ [n] : n = {_SHOWN} }}")
+        at = _core.IntegerSet(f"{{ [n] : n = {SHOWN} }}")
         read = self.pairs.intersect_domain(at).range()
         far = _core.IntegerSet(f"{{ [t] : t >= {_FAR} or t <= -{_FAR} }}")
         if not read.intersect(far).is_empty():
@@ -209,7 +196,7 @@ class _Reads:
                 )
             raise DeclarationError(
                 f"{self.reader.name} reads unboundedly many elements of {self.producer.name}: for "
-                f"example, its elements at {_SHOWN} need some later than any time, so that they are "
+                f"example, its elements at {SHOWN} need some later than any time, so that they are "
                 "never computed"
             )
 
@@ -221,7 +208,7 @@ class _Reads:
             return
         itself = _core.IntegerMap(f"{{ {name}[{own}] -> {name}[{own}] }}")
         found = self.elements.intersect(itself)
-        late = _core.IntegerSet(f"{{ {name}[{own}] : i{self.reader.axis} >= {_SHOWN} }}")
+        late = _core.IntegerSet(f"{{ {name}[{own}] : i{self.reader.axis} >= {SHOWN} }}")
         found = found.intersect_domain(late)
         if not found.is_empty():
             sample = found.domain().lexmin().sample()
@@ -248,16 +235,29 @@ class _Reads:
                 f"reads at distances that grow without bound, since there is {rate} of "
                 f"{self.producer.name} for each element of {self.reader.name}"
             )
-        return Edge(self.reader.name, self.producer.name, gain, step, low, high)
+        reader = self.reader.name
+        return Edge(reader, self.producer.name, gain, step, low, high, begin=self._reading_from(0))
+
+    def needs(self, edge: Edge) -> Needs | None:
+        """What the bounds of the edge do not say."""
+        return needs_of(self.pairs, edge.gain, edge.step, edge.high)
+
+    def farthest(self, edge: Edge, time: int) -> tuple[int, int]:
+        """The first time from this one on at which it reads as far ahead as ever, and what it reads then."""
+        far = f"{edge.step} * t - {edge.gain} * n = {edge.high} and n >= {time}"
+        found = self.pairs.intersect(_core.IntegerMap(f"{{ [n] -> [t] : {far} }}"))
+        reader = found.domain().lexmin().sample()
+        at = time if reader is None else reader[1][0]
+        return at, (edge.gain * at + edge.high) // edge.step
 
     def is_always(self) -> bool:
         """Whether each late element of the reader reads any."""
-        late = _core.IntegerSet(f"{{ [n] : n >= {_SHOWN} }}")
+        late = _core.IntegerSet(f"{{ [n] : n >= {SHOWN} }}")
         return late.subtract(self.pairs.domain()).is_empty()
 
     def example(self) -> str:
         """What an element reads, to be put behind a sentence."""
-        read = self._read_of(_SHOWN)
+        read = self._read_of(SHOWN)
         return f"; for example, {read}" if read else ""
 
     def _read_of(self, time: int) -> str:
@@ -278,12 +278,31 @@ class _Reads:
         return f"{_element(name, coordinates)} reads {' and '.join(shown)}"
 
     def _refuse(self, why: str) -> NoReturn:
-        shown = [read for time in (_SHOWN, 2 * _SHOWN) if (read := self._read_of(time))]
+        shown = [read for time in (SHOWN, 2 * SHOWN) if (read := self._read_of(time))]
         example = f"; for example, {', and '.join(shown)}" if shown else ""
         raise DeclarationError(
             f"{self.reader.name} reads {self.producer.name}, of which no finite memory keeps enough: "
             f"it {why}{example}"
         )
+
+
+class _Relations:
+    """See `counting.Relations`."""
+
+    def __init__(self, pairs: Sequence[_Reads]) -> None:
+        self._pairs = {(one.reader.name, one.producer.name): one for one in pairs}
+
+    def _of(self, edge: Edge) -> _Reads:
+        return self._pairs[edge.reader, edge.producer]
+
+    def is_always(self, edge: Edge) -> bool:
+        return self._of(edge).is_always()
+
+    def farthest(self, edge: Edge, time: int) -> tuple[int, int]:
+        return self._of(edge).farthest(edge, time)
+
+    def needs(self, edge: Edge) -> Needs | None:
+        return self._of(edge).needs(edge)
 
 
 @dataclass
@@ -294,6 +313,9 @@ class Timing:
         rates: elements for each tick.
         period: after so many ticks everything repeats.
         kept: how many earlier elements of each stream a step reads.
+        ahead: so many elements behind the last one of each stream are read at most, by all that the bounds of edges
+            say. None is: `Edge.needs` knows better.
+        onset: so many ticks are only like themselves.
     """
 
     edges: tuple[Edge, ...]
@@ -301,15 +323,22 @@ class Timing:
     inputs: tuple[str, ...]
     period: int
     kept: dict[str, int]
+    ahead: dict[str, int]
     _table: list[dict[str, int]]
     onset: int = 0
 
     def counts(self, ticks: int) -> dict[str, int]:
         """How many elements of each stream are known after so many ticks; negative ones are
         still to be waited for."""
-        periods, rest = divmod(ticks, self.period)
+        periods = max(0, (ticks - self.onset) // self.period)
+        rest = ticks - periods * self.period
         more = self._in_a_period
         return {name: count + more[name] * periods for name, count in self._table[rest].items()}
+
+    @property
+    def unit(self) -> int:
+        """After so many ticks each stream has a whole number of elements more."""
+        return math.lcm(*(rate.denominator for rate in self.rates.values()))
 
     @cached_property
     def _in_a_period(self) -> dict[str, int]:
@@ -320,7 +349,8 @@ class Timing:
         """By how many elements a stream is behind the input, at most, if whole multiples of so many
         ticks run at once."""
         rate = self.rates[name]
-        begins = (collected * k for k in range(math.lcm(self.period, collected) // collected))
+        end = self.onset + math.lcm(self.period, collected)
+        begins = range(0, end, collected)
         return max(
             math.floor(rate * (begin + collected - 1)) - self.counts(begin)[name]
             for begin in begins
@@ -336,10 +366,7 @@ class Timing:
 
     def bounds(self, edge: Edge) -> tuple[int, int]:
         """Between which numbers step * count(producer) - gain * count(reader) is."""
-        found = [
-            edge.step * counts[edge.producer] - edge.gain * counts[edge.reader]
-            for counts in self._table
-        ]
+        found = _apart(self._table, edge)
         return min(found), max(found)
 
 
@@ -388,61 +415,6 @@ def _connected_rates(
     return rates
 
 
-def _counts_at(
-    tick: int,
-    edges: tuple[Edge, ...],
-    rates: dict[str, Fraction],
-    inputs: tuple[str, ...],
-    pairs: Sequence[_Reads],
-) -> dict[str, int]:
-    """How many elements can be computed: those whose time has begun, if what they read is there."""
-    counts = {
-        name: (math.floor if name in inputs else math.ceil)(rate * tick)
-        for name, rate in rates.items()
-    }
-    limits: dict[str, Edge] = {}
-    for _ in range(2 * len(rates) + 2):
-        changed = ""
-        for edge in edges:
-            most = (edge.step * counts[edge.producer] - edge.high - 1) // edge.gain + 1
-            if edge.reader not in inputs and most < counts[edge.reader]:
-                counts[edge.reader] = most
-                limits[edge.reader] = edge
-                changed = edge.reader
-        if not changed:
-            return counts
-    circle, members = _circle(changed, limits)
-    reads = {(one.reader.name, one.producer.name): one for one in pairs}
-    if not all(reads[edge.reader, edge.producer].is_always() for edge in members):
-        raise DeclarationError(
-            f"elements of {changed} need later ones ({circle}), and a stream is computed from its first element "
-            "on: give blocks that run backwards a dimension of their own, u[m, i] over {m: tw.forever, i: 4}, and "
-            f"let {changed}[n] be u[n // 4, n % 4]"
-        )
-    raise DeclarationError(
-        f"{changed} waits for elements that wait for it: each of its elements needs later ones "
-        f"through a circle, so that none is ever computed; for example, {circle}"
-    )
-
-
-def _circle(name: str, limits: Mapping[str, Edge]) -> tuple[str, list[Edge]]:
-    """Who needs whom, from an element to a later one of the same stream, as a text and as edges."""
-    for _ in limits:  # into the circle, if the stream is not in it
-        name = limits[name].producer if name in limits else name
-    start, time, texts, members = name, _SHOWN, [], []
-    for _ in limits:
-        if name not in limits:
-            break
-        edge = limits[name]
-        members.append(edge)
-        needed = (edge.gain * time + edge.high) // edge.step
-        texts.append(f"{name}[{time}] needs {edge.producer}[{needed}]")
-        name, time = edge.producer, needed
-        if name == start:
-            break
-    return ", and ".join(texts), members
-
-
 def _kept(table: list[dict[str, int]], edges: tuple[Edge, ...], name: str) -> int:
     """How many of its elements later steps read; of most streams that is none."""
     kept = 0
@@ -452,6 +424,20 @@ def _kept(table: list[dict[str, int]], edges: tuple[Edge, ...], name: str) -> in
                 first = -((-edge.gain * counts[edge.reader] - edge.low) // edge.step)
                 kept = max(kept, counts[name] - first)
     return kept
+
+
+def _apart(table: list[dict[str, int]], edge: Edge) -> list[int]:
+    return [edge.step * counts[edge.producer] - edge.gain * counts[edge.reader] for counts in table]
+
+
+def _ahead(table: list[dict[str, int]], edges: tuple[Edge, ...], name: str) -> int:
+    """How many elements that are not there yet steps would read by the bounds of edges."""
+    ahead = 0
+    for edge in edges:
+        if edge.producer == name and edge.needs is not None:
+            behind = edge.high - edge.gain - min(_apart(table, edge))
+            ahead = max(ahead, behind // edge.step + 1)
+    return ahead
 
 
 def _pairs(streams: Mapping[str, Streamed], values: Mapping[str, int]) -> Iterator[_Reads]:
@@ -490,7 +476,10 @@ def timing_of(
     known = {key: (rate, one) for key, (rate, one) in seen.items() if rate is not None}
     rates = _rates(list(streams), known, inputs, synchronise)
     edges = tuple(one.edge(rates[one.producer.name] / rates[one.reader.name]) for one in pairs)
-    period = math.lcm(*(rate.denominator for rate in rates.values()))
-    table = [_counts_at(tick, edges, rates, inputs, pairs) for tick in range(period)]
+    relations = _Relations(pairs)
+    edges, onset = with_needs(edges, rates, inputs, relations)
+    period = period_of(edges, rates)
+    table = [counts_at(tick, edges, rates, inputs, relations) for tick in range(onset + period)]
     kept = {name: _kept(table, edges, name) for name in streams}
-    return Timing(edges, rates, inputs, period, kept, table)
+    ahead = {name: _ahead(table, edges, name) for name in streams}
+    return Timing(edges, rates, inputs, period, kept, ahead, table, onset)

@@ -15,6 +15,7 @@ from ..sets.values import Map, Set
 
 __all__ = [
     "FAR",
+    "divisors_of",
     "dot",
     "endless_dimensions",
     "extreme",
@@ -68,6 +69,12 @@ def extreme(numbers: Set, largest: bool) -> int | None:
     return None if found is None else int(found.coordinates[0])
 
 
+def divisors_of(text: str) -> tuple[int, int]:
+    """The least common multiple, and the product, of what the floors and remainders in isl's text divide by."""
+    found = {int(each) for each in _DIVISOR.findall(text)} - {0}
+    return math.lcm(*found), math.prod(found)
+
+
 def endless_dimensions(points: Set, name: str) -> list[int]:
     """The dimensions along which a set of the space `name` has no end."""
     rank = rank_of(points)
@@ -110,7 +117,7 @@ def repetition(values: Map, name: str, axis: int) -> tuple[int, Vector]:
     text = f"{values} {domain}"
     factors = [int(re.sub(r"\D", "", each)) or 1 for each in _DENOMINATOR.findall(text)]
     # Floors within floors, such as n // 64 % 50, repeat after products.
-    nested = math.prod({int(each) for each in _DIVISOR.findall(text)} - {0})
+    _, nested = divisors_of(text)
     for likely in sorted({nested, math.lcm(*factors)}):
         if likely > _MOST:
             continue

@@ -20,7 +20,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -35,7 +35,13 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class Read:
-    """weight * array[(gain * n + shift) // step, i + over], 0 outside."""
+    """weight * array[(gain * n + shift) // step, i + over], 0 outside.
+
+    Attributes:
+        block: n is counted backwards within blocks of so many elements; 0 for none.
+        begin: nothing is read before this time.
+        mirrored: what is before the first element is what is as far behind it.
+    """
 
     array: int
     gain: int
@@ -43,6 +49,22 @@ class Read:
     shift: int
     over: int
     weight: int
+    block: int = 0
+    begin: int = 0
+    mirrored: bool = False
+
+    def place(self, n: Any) -> Any:
+        """The time that is read at a time, which may be none."""
+        if self.block:
+            n = self.block * (n // self.block) + self.block - 1 - n % self.block
+        return (self.gain * n + self.shift) // self.step
+
+    def at(self, time: int) -> int:
+        """`place`; negative if nothing is read."""
+        if time < self.begin:
+            return -1
+        found = int(self.place(time))
+        return abs(found) if self.mirrored else found
 
 
 @dataclass(frozen=True)
@@ -106,7 +128,12 @@ def drawn(rng: random.Random) -> Case:
         grid = points if rng.random() < 0.7 else 0
         total = bool(arrays[source].points) and not grid and rng.random() < 0.5
         weight = rng.choice([-3, -2, 1, 2, 5])
-        reads = [Read(source, gain, step, rng.randint(-4, 3), rng.randint(-1, 1), weight)]
+        block = rng.choice([0, 0, 0, 2, 3, 4, 6])
+        begin = rng.choice([0, 0, 0, 1, 3])
+        mirrored = rng.random() < 0.2
+        shift = rng.randint(-4, 3)
+        over = rng.randint(-1, 1)
+        reads = [Read(source, gain, step, shift, over, weight, block, begin, mirrored)]
         if not total:
             for other in range(own):
                 if rates[other] == rate and rng.random() < 0.5:
@@ -133,9 +160,17 @@ def _read(rng: random.Random, array: int, shift: int) -> Read:
 
 
 def _value(case: Case, own: Array, read: Read, arrays: list[Any]) -> Any:
+    at = read.place(n)
+    if read.mirrored:
+        plain = replace(read, mirrored=False)
+        before = _part(case, own, plain, arrays, -at, at < 0)
+        return _part(case, own, plain, arrays, at, at >= 0) + before
+    return _part(case, own, read, arrays, at, at >= 0)
+
+
+def _part(case: Case, own: Array, read: Read, arrays: list[Any], at: Any, inside: Any) -> Any:
     source = case.arrays[read.array]
-    at = (read.gain * n + read.shift) // read.step
-    inside = at >= 0
+    inside = inside & (n >= read.begin)
     subscripts: list[Any] = [at]
     if own.total:
         subscripts.append(s)
@@ -221,7 +256,7 @@ def definition(case: Case, x: np.ndarray, ends: list[int]) -> Callable[[int, int
         own, value = case.arrays[array], 0
         for read in own.reads:
             source = case.arrays[read.array]
-            at = (read.gain * time + read.shift) // read.step
+            at = read.at(time)
             if at < 0:
                 continue
             if own.total:
@@ -306,6 +341,7 @@ def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) 
         ):
             kept.append(np.array(result))
 
+    _check_counts(case, stream._step.timing)
     folded = bool(stream._step.rings)
     for chunk in _chunks(rng, x):
         expected = stream.counts_after(len(chunk))
@@ -344,19 +380,31 @@ def _checked(case: Case, rng: random.Random, seed: int, may_be_defective: bool) 
     return f"{how}{', periods' if command else ''}"
 
 
+def _check_counts(case: Case, timing: Any) -> None:
+    """After some numbers of ticks, elements are there as soon as they can be computed."""
+    names = ["x", *(f"c{k}" for k in range(1, len(case.arrays)))]
+    for ticks in (*range(13), 24, 37):
+        rates = [timing.rates.get(name, 0) for name in names]
+        ends = [math.floor(ticks * rates[0]), *(math.ceil(ticks * rate) for rate in rates[1:])]
+        is_there, counts = _rows(case, ends), timing.counts(ticks)
+        for number in case.outputs:
+            exact = 0
+            while is_there(number, exact):
+                exact += 1
+            found = max(0, counts[names[number]])
+            assert found == exact, f"c{number}: {found} elements after {ticks}, not {exact}"
+
+
 def _rows(case: Case, ends: list[int]) -> Callable[[int, int], bool]:
-    """Whether all that an array has at a time can be computed: what lies at one time comes together."""
+    """Whether all that an array has at a time can be computed: what lies at one time comes together, and elements
+    come one after the other."""
 
     @lru_cache(None)
     def is_there(array: int, time: int) -> bool:
-        if time >= ends[array]:
+        if time >= ends[array] or (time > 0 and not is_there(array, time - 1)):
             return False
         own = case.arrays[array]
-        return all(
-            is_there(read.array, at)
-            for read in own.reads
-            if (at := (read.gain * time + read.shift) // read.step) >= 0
-        )
+        return all(is_there(read.array, at) for read in own.reads if (at := read.at(time)) >= 0)
 
     return is_there
 

@@ -61,4 +61,17 @@ ScheduledFunction::remembered(const Schedule &schedule) const {
   return found;
 }
 
+size_t ScheduledFunction::known_to_be_legal(const Schedule &schedule) const {
+  const LegalSchedules &known = legal_schedules();
+  std::string digest = known.none();
+  size_t found = 0;
+  for (size_t c = 0; c < schedule.commands.size(); ++c) {
+    digest = LegalSchedules::after(digest, schedule.commands[c]);
+    if (known.contains(digest)) {
+      found = c + 1;
+    }
+  }
+  return found;
+}
+
 } // namespace tilewright

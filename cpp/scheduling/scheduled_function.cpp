@@ -146,7 +146,8 @@ bool ScheduledFunction::needs_no_default(const Mapping &mapping) const {
   return !isolated_->stop && blocks_of(*isolated_).empty() && !may_store_views_in_place(mapping);
 }
 
-ScheduledFunction::State ScheduledFunction::after_first(const Command &command) const {
+ScheduledFunction::State ScheduledFunction::after_first(const Command &command,
+                                                        bool is_known) const {
   if (times_all(command)) {
     std::optional<Mapping> made;
     const State declared = declared_state();
@@ -155,10 +156,10 @@ ScheduledFunction::State ScheduledFunction::after_first(const Command &command) 
     } catch (const Error &) { // told of after the default schedule, too
     }
     if (made && needs_no_default(*made)) {
-      return legal_after(declared, std::move(*made), command);
+      return legal_after(declared, std::move(*made), command, is_known);
     }
   }
-  return after(default_state(), command);
+  return after(default_state(), command, is_known);
 }
 
 const Function &ScheduledFunction::function() const {
@@ -233,16 +234,17 @@ std::vector<Command> ScheduledFunction::commands() const {
   return all;
 }
 
-ScheduledFunction::State ScheduledFunction::after(const State &state,
-                                                  const Command &command) const {
-  return legal_after(state, state.mapping.with(command), command);
+ScheduledFunction::State ScheduledFunction::after(const State &state, const Command &command,
+                                                  bool is_known) const {
+  return legal_after(state, state.mapping.with(command), command, is_known);
 }
 
 ScheduledFunction::State ScheduledFunction::legal_after(const State &state, Mapping mapping,
-                                                        const Command &command) const {
+                                                        const Command &command,
+                                                        bool is_known) const {
   LegalSchedules &known = legal_schedules();
   State next{std::move(mapping), known.after(state.digest, command), true, nullptr};
-  if (known.contains(next.digest)) {
+  if (is_known || known.contains(next.digest)) {
     return next;
   }
   if (next.mapping.state().work.declared > 0 && state.mapping.state().work.declared == 0 &&
@@ -335,10 +337,12 @@ void ScheduledFunction::replay(const Schedule &schedule) {
     next = std::move(known->first);
     done = known->second;
   }
+  // What is on the way to a schedule that is known to be legal is not asked.
+  const size_t known = done < schedule.commands.size() ? known_to_be_legal(schedule) : 0;
   for (size_t c = done; c < schedule.commands.size(); ++c) {
     const Command &command = schedule.commands[c];
     require_no_view(*declared_, *isolated_, command);
-    next = next ? after(*next, command) : after_first(command);
+    next = next ? after(*next, command, c < known) : after_first(command, c < known);
   }
   change(next ? std::move(*next) : default_state());
   is_found_ = false;

@@ -186,14 +186,16 @@ private:
   /// Whether `mapping`, made from there by such commands, is what they make of the default
   /// schedule.
   bool needs_no_default(const Mapping &mapping) const;
-  /// After the first command of a schedule.
-  State after_first(const Command &command) const;
+  /// After the first command of a schedule. `is_known`, here and below: nothing is asked, since
+  /// what further commands make of it is known to be legal.
+  State after_first(const Command &command, bool is_known = false) const;
   /// The transaction of this thread begins after the default schedule after all.
   void begin_with_default();
   /// After one more command. Throws where that is not legal.
-  State after(const State &state, const Command &command) const;
+  State after(const State &state, const Command &command, bool is_known = false) const;
   /// `mapping`, made of that of `state` by one more command, where it is legal.
-  State legal_after(const State &state, Mapping mapping, const Command &command) const;
+  State legal_after(const State &state, Mapping mapping, const Command &command,
+                    bool is_known = false) const;
   /// The command with what it left out; in a transaction that may need a legal order.
   Command resolved_in_transaction(const Command &command) const;
   void change(State next);
@@ -201,6 +203,8 @@ private:
   /// What the first commands of a schedule make, as far as it is remembered; nothing is taken of
   /// the default schedule.
   std::optional<std::pair<State, size_t>> remembered(const Schedule &schedule) const;
+  /// How many commands at the front make a schedule that is known to be legal.
+  size_t known_to_be_legal(const Schedule &schedule) const;
   /// Before a command: what take_found() has set goes. The state before, to return to.
   std::optional<State> leave_found();
   SharingVerdict find_sharing(const std::vector<SharedArray> &shared) const;

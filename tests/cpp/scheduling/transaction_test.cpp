@@ -236,6 +236,29 @@ TEST_F(TransactionTest, NoDefaultScheduleIsFoundBeforeAnotherOne) {
   EXPECT_LT(visits([&] { copy.replay({}); }), with_default - alone);
 }
 
+TEST_F(TransactionTest, WhatIsOnTheWayToALegalScheduleIsNotAsked) {
+  CompileOptions options;
+  options.default_schedule = true;
+  ScheduledFunction first(two_stencils(), options);
+  Schedule schedule = first.default_commands({});
+  ASSERT_GT(schedule.commands.size(), 1U);
+  first.replay(schedule);
+  first.apply(command("", "when_work", {std::int64_t{0}}));
+  first.store_verdicts();
+  schedule.commands = first.commands();
+  LegalSchedules::forget_all(); // as another process does not know them
+  ScheduledFunction second(two_stencils(), options);
+  second.replay(schedule);
+  EXPECT_EQ(canonical_text(first.mapping(), {}), canonical_text(second.mapping(), {}));
+  // Whatever is found to be legal is added.
+  const LegalSchedules known(*two_stencils());
+  const std::string one = LegalSchedules::after(known.none(), schedule.commands.front());
+  EXPECT_FALSE(known.contains(one));
+  schedule.commands.push_back(command("C", "reverse", {"i"}));
+  schedule.commands.push_back(command("C", "reverse", {"no loop"}));
+  EXPECT_THROW(second.replay(schedule), Error); // what comes behind is asked as ever
+}
+
 TEST_F(TransactionTest, WhatStoresViewsFollowsTheDefaultSchedule) {
   for (const bool asked : {false, true}) {
     ScheduledFunction function(jacobi_1d(), {});

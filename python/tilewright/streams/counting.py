@@ -52,6 +52,9 @@ class Edge:
 class Relations(Protocol):
     """What is known of who reads what at which times."""
 
+    def refusal(self, name: str, message: str) -> DeclarationError:
+        """What is to be raised, at the line of a stream."""
+
     def is_always(self, edge: Edge) -> bool:
         """Whether each late element of the reader reads any of the producer."""
 
@@ -78,7 +81,9 @@ def counts_at(
         DeclarationError: none ever can.
     """
     counts = {
-        name: (math.floor if name in inputs else math.ceil)(rate * tick)
+        name: rate.numerator * tick // rate.denominator
+        if name in inputs
+        else -(-rate.numerator * tick // rate.denominator)
         for name, rate in rates.items()
     }
     limits: dict[str, Edge] = {}
@@ -94,14 +99,16 @@ def counts_at(
             return counts
     circle, members = _circle(changed, limits, relations)
     if not all(map(relations.is_always, members)):
-        raise DeclarationError(
+        raise relations.refusal(
+            changed,
             f"elements of {changed} need later ones ({circle}), and a stream is computed from its first element "
             "on: give blocks that run backwards a dimension of their own, u[m, i] over {m: tw.forever, i: 4}, and "
-            f"let {changed}[n] be u[n // 4, n % 4]"
+            f"let {changed}[n] be u[n // 4, n % 4]",
         )
-    raise DeclarationError(
+    raise relations.refusal(
+        changed,
         f"{changed} waits for elements that wait for it: each of its elements needs later ones "
-        f"through a circle, so that none is ever computed; for example, {circle}"
+        f"through a circle, so that none is ever computed; for example, {circle}",
     )
 
 

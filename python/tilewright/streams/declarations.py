@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
-from ..base.checks import DECLARATION, a_list, described
+from ..base.checks import DECLARATION, a_list, an_integer, described
 from ..base.errors import DeclarationError, DeclarationTypeError
 from ..language.computations import declare
 from ..language.names import Parameter
@@ -65,6 +65,9 @@ def stream(name: str, dtype: Any, shape: Sequence[Any] = ()) -> StreamInput:
     if isinstance(shape, str):
         raise DeclarationTypeError(f"the shape of {name} must be a list, got {described(shape)}")
     extents = a_list(shape, f"the shape of {name}", DECLARATION, "numbers or parameters")
+    for extent in extents:
+        if isinstance(extent, int):
+            an_integer(extent, f"an extent of {name}", DECLARATION, minimum=0)
     ranges: dict[Any, Any] = {iterator("n"): forever}
     for number, extent in enumerate(extents):
         ranges[iterator(f"c{number}")] = extent

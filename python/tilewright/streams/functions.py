@@ -42,6 +42,7 @@ from .naming import check_names
 from .periodic import PeriodicTiling
 from .periods import Periods, asked_periods, collected_ticks, tiled, tiling_of
 from .programs import Program, gather
+from .refusals import refusal
 from .reports import reported
 from .states import Stream
 from .steps import Step
@@ -120,6 +121,10 @@ class StreamFunction:
         synchronise: bool = False,
     ) -> None:
         self.name = a_string(name, "the name of a function", DECLARATION)
+        if not self.name.isidentifier():
+            raise DeclarationError(
+                f"a function's name must be an identifier, got {described(name)}"
+            )
         inputs = tuple(
             a_string(one, "the name of an input", DECLARATION)
             for one in a_list(order, "order", DECLARATION, "names of inputs")
@@ -130,9 +135,7 @@ class StreamFunction:
         self._parameters = _sizes_of(self._program)
         check_names(self._program, self._parameters)
         if not self._program.inputs:
-            raise DeclarationError(
-                f"{name} reads no stream, so nothing says how far it runs; declare one with tw.stream"
-            )
+            raise _without_stream(self._program)
         self._steps: dict[tuple[tuple[str, int], ...], Step] = {}
         self._lock = threading.Lock()
         if not self._parameters:
@@ -472,6 +475,20 @@ class StreamFunction:
                 raise
             given = ", ".join(f"{name}={value}" for name, value in sizes.items())
             raise ArgumentError(f"no stream of {self.name} has {given}: {error.message}") from error
+
+
+def _without_stream(program: Program) -> DeclarationError:
+    """Nothing is pushed; perhaps an array was meant to be."""
+    for handle in program.arrays:
+        if "forever" in handle.domain.parameters():
+            return refusal(
+                f"the input {handle.name} of {program.name} has no end: declare it with "
+                f'tw.stream("{handle.name}", ...), and its elements are pushed',
+                handle,
+            )
+    return DeclarationError(
+        f"{program.name} reads no stream, so nothing says how far it runs; declare one with tw.stream"
+    )
 
 
 def _restored(

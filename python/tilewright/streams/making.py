@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..base.errors import DeclarationError, ScheduleError
+from ..base.errors import ScheduleError, SelfDependenceError
 from ..functions.declaration import function
 from ..functions.functions import Function
 from ..language.expressions import as_dtype, select
@@ -31,6 +31,7 @@ from .folding import (
 )
 from .opening import Tables
 from .programs import Program
+from .refusals import in_own_words, refusal
 from .repeating import Repeating, repeating
 from .steady import Steady, steady_start
 from .steps import Line, Step
@@ -97,18 +98,21 @@ def timed(program: Program, sizes: Mapping[str, int]) -> tuple[dict[str, Streame
     }
     for output in program.outputs:
         if output.name not in streams:
-            raise DeclarationError(
+            raise refusal(
                 f"the output {output.name} of {program.name} is no stream: it has finitely many "
-                "elements; compute it with a function of its own"
+                "elements; compute it with a function of its own",
+                output._handle,
             )
     for handle in program.computations:
         if handle.name in streams:
             continue
         for producer, _, _ in program.reads(handle):
             if producer.name in streams:
-                raise DeclarationError(
-                    f"{handle.name} has finitely many elements and reads the stream "
-                    f"{producer.name}: what lasts for ever is read by what lasts for ever"
+                raise refusal(
+                    f"{handle.name} has finitely many elements and reads the stream {producer.name}, whose "
+                    f"elements come one after the other: declare {handle.name} over {{n: tw.forever}}, or give "
+                    "its values as an array (tw.input)",
+                    handle,
                 )
     inputs = tuple(handle.name for handle in program.inputs)
     return streams, timing_of(streams, inputs, sizes, program.synchronise)
@@ -565,4 +569,7 @@ def make_step(program: Program, sizes: Mapping[str, int], order: Order | None = 
     Raises:
         DeclarationError: the program is none that runs for ever in finite memory.
     """
-    return _Maker(program, sizes, order).make()
+    try:
+        return _Maker(program, sizes, order).make()
+    except SelfDependenceError as error:
+        raise in_own_words(error, program.computations) from None

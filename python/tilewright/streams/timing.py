@@ -19,6 +19,7 @@ from .. import _core
 from ..base.errors import AnalysisLimitError, DeclarationError
 from .counting import SHOWN, Edge, counts_at, period_of, with_needs
 from .needs import Needs, needs_of
+from .refusals import refusal, unbounded_times
 
 __all__ = ["Edge", "Reads", "Streamed", "Timing", "streamed", "timing_of"]
 
@@ -100,9 +101,10 @@ def streamed(handle: _core.Computation, values: Mapping[str, int]) -> Streamed |
         both = " and ".join(handle.iterators[axis] for axis in endless)
         late = " and ".join(f"i{axis} >= {SHOWN}" for axis in endless)
         far = points.intersect(_core.IntegerSet(f"{{ {handle.name}[{names}] : {late} }}"))
-        raise DeclarationError(
+        raise refusal(
             f"{handle.name} has {len(endless)} infinite directions, {both}: a stream has one, and "
-            f"bounds for the others{_example(far)}"
+            f"bounds for the others{_example(far)}",
+            handle,
         )
     return Streamed(handle, endless[0])
 
@@ -163,10 +165,11 @@ class _Reads:
         try:
             first, second = self._read_at(begin), self._read_at(end)
         except AnalysisLimitError:
-            raise DeclarationError(
+            raise refusal(
                 f"{self.reader.name} reads more than {_HIGHEST} elements of {self.producer.name} for each of "
                 "its own, which is the highest rate that is known: reach it in two steps, by way of a "
-                "computation between them"
+                "computation between them",
+                self.reader.handle,
             ) from None
         if first is None or second is None:
             self._refuse("reads elements that have no first one")
@@ -186,18 +189,12 @@ class _Reads:
         far = _core.IntegerSet(f"{{ [t] : t >= {_FAR} or t <= -{_FAR} }}")
         if not read.intersect(far).is_empty():
             if self.by_data:
-                producer = self.producer.name
-                raise DeclarationError(
-                    f"{self.reader.name} reads {producer} at times that data decide about, or that are "
-                    f"not affine (n * n), without a bound, so that no finite memory keeps enough: say how "
-                    f"far they reach, for example "
-                    f"{producer}[tw.clamp(time, n - 200, n)]; a rate is a number, so make a function for "
-                    f"each size R if it reads {producer}[R * n]"
-                )
-            raise DeclarationError(
+                raise refusal(unbounded_times(self.reader, self.producer), self.reader.handle)
+            raise refusal(
                 f"{self.reader.name} reads unboundedly many elements of {self.producer.name}: for "
                 f"example, its elements at {SHOWN} need some later than any time, so that they are "
-                "never computed"
+                "never computed",
+                self.reader.handle,
             )
 
     def require_others(self) -> None:
@@ -213,10 +210,11 @@ class _Reads:
         if not found.is_empty():
             sample = found.domain().lexmin().sample()
             shown = _element(name, sample[1]) if sample else name
-            raise DeclarationError(
+            raise refusal(
                 f"{name} waits for elements that wait for it: its elements may need themselves, as data "
                 f"decide; for example, {shown} may read {shown}. Say that it reads earlier ones only, such "
-                f"as {name}[n - tw.clamp(delay, 1, 200)]"
+                f"as {name}[n - tw.clamp(delay, 1, 200)]",
+                self.reader.handle,
             )
 
     def edge(self, rate: Fraction) -> Edge:
@@ -225,10 +223,11 @@ class _Reads:
         offsets = self.pairs.wrap().apply(moved)
         low, high = _extreme(offsets, largest=False), _extreme(offsets, largest=True)
         if (low is None or high is None) and self._apart > 2:
-            raise DeclarationError(
+            raise refusal(
                 f"{self.reader.name} reads {self.producer.name} at a rate of about {float(self._seen):.6g}, "
                 f"which is no fraction with a denominator up to {_DENOMINATORS}: reach this rate in two steps, "
-                "by way of a computation between them"
+                "by way of a computation between them",
+                self.reader.handle,
             )
         if low is None or high is None:
             self._refuse(
@@ -280,14 +279,19 @@ class _Reads:
     def _refuse(self, why: str) -> NoReturn:
         shown = [read for time in (SHOWN, 2 * SHOWN) if (read := self._read_of(time))]
         example = f"; for example, {', and '.join(shown)}" if shown else ""
-        raise DeclarationError(
+        raise refusal(
             f"{self.reader.name} reads {self.producer.name}, of which no finite memory keeps enough: "
-            f"it {why}{example}"
+            f"it {why}{example}",
+            self.reader.handle,
         )
 
 
 class _Relations:
     """See `counting.Relations`."""
+
+    def refusal(self, name: str, message: str) -> DeclarationError:
+        own = next(one for one in self._pairs.values() if one.reader.name == name)
+        return refusal(message, own.reader.handle)
 
     def __init__(self, pairs: Sequence[_Reads]) -> None:
         self._pairs = {(one.reader.name, one.producer.name): one for one in pairs}
@@ -359,10 +363,11 @@ class Timing:
     def multiple(self, name: str, other: str) -> tuple[int, int] | None:
         """(factor, offset) if its count is always factor * the other's count + offset; None otherwise."""
         factor = self.rates[name] / self.rates[other]
-        found = {counts[name] - factor * counts[other] for counts in self._table}
-        if factor.denominator > 1 or len(found) > 1:
+        if factor.denominator > 1:
             return None
-        return int(factor), int(found.pop())
+        times = int(factor)
+        found = {counts[name] - times * counts[other] for counts in self._table}
+        return None if len(found) > 1 else (times, found.pop())
 
     def bounds(self, edge: Edge) -> tuple[int, int]:
         """Between which numbers step * count(producer) - gain * count(reader) is."""
@@ -407,10 +412,11 @@ def _connected_rates(
                 rates[other] = own
                 waiting.append(other)
             elif rates[other] != own:
-                raise DeclarationError(
-                    f"the rates of {reader} and {producer} are not consistent: for each "
-                    f"element of {reader} there is {rate} of {producer} that it reads, and by other ways "
-                    f"{rates[producer] / rates[reader]}{reads.example()}"
+                raise refusal(
+                    f"the rates of {reader} and {producer} are not consistent: by what {reader} reads, "
+                    f"{producer} has {rate} elements for each of {reader}, and by other ways "
+                    f"{rates[producer] / rates[reader]}{reads.example()}",
+                    reads.reader.handle,
                 )
     return rates
 

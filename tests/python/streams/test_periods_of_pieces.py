@@ -64,7 +64,7 @@ def test_the_same_comes_out_later(make: Any, latency: int) -> None:
     [
         (30000 * n, "more than 20000 elements of x for each of its own"),
         (n // 70000, r"about 1\.42857e-05, which is no fraction with a denominator up to 65536"),
-        (n * n, "or that are not affine"),
+        (n * n, "at times that are not affine"),
     ],
 )
 def test_rates_beyond_the_limits_are_named(time: Any, reason: str) -> None:

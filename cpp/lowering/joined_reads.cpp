@@ -8,7 +8,9 @@
 #include "lowering/expressions.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tilewright {
@@ -18,10 +20,12 @@ namespace {
 constexpr size_t most_branches = 8;
 constexpr const char *doing_joined_reads = "finding what is read in one place";
 
-/// A subscript: affine, or as data say, and then checked against the buffer's extent.
+/// A subscript: affine, or as data say, and then checked against the buffer's extent. What is
+/// affine in such a sum stands apart, so that the order of its terms plays no part.
 struct Subscript {
   std::optional<isl::pw_aff> affine;
   ExpressionKey key;
+  std::optional<isl::pw_aff> rest; ///< beside the key; none for 0
 };
 
 /// A condition by which data are an affine value: p[i] == 0.
@@ -127,9 +131,9 @@ private:
     const bool is_inside = program_.buffers.at(branch.buffer).level > 0;
     for (size_t d = 0; d < index.size(); ++d) {
       const ExprPtr at = is_inside ? from_its_begin(index[d]) : index[d];
-      Subscript subscript{to_affine(at, space_), {}};
+      Subscript subscript{to_affine(at, space_), {}, {}};
       if (!subscript.affine) {
-        subscript.key = key_of(index[d]);
+        subscript = of_data(index[d]);
         if (subscript.key.text.empty()) {
           return std::nullopt;
         }
@@ -174,6 +178,39 @@ private:
     return true;
   }
 
+  /// A sum that is not affine: the terms that data decide about, one after the other as a key, and
+  /// the rest. Of one term with a plus, the key is its own.
+  Subscript of_data(const ExprPtr &sum) const {
+    std::vector<std::pair<ExprPtr, bool>> terms; // and whether they are taken off
+    ExprPtr rest;
+    const std::function<void(const ExprPtr &, bool)> add = [&](const ExprPtr &term,
+                                                               bool is_taken_off) {
+      if (to_affine(term, space_)) {
+        const ExprPtr known = rest ? rest : constant(std::int64_t{0}, Int64);
+        rest = binary(is_taken_off ? Op::Sub : Op::Add, known, term);
+      } else if (term->kind == ExprKind::Binary && (term->op == Op::Add || term->op == Op::Sub)) {
+        add(term->operands[0], is_taken_off);
+        add(term->operands[1], is_taken_off != (term->op == Op::Sub));
+      } else {
+        terms.emplace_back(term, is_taken_off);
+      }
+    };
+    add(sum, false);
+    Subscript found;
+    found.rest = rest ? to_affine(rest, space_) : std::nullopt;
+    for (const auto &[term, is_taken_off] : terms) {
+      ExpressionKey key = key_of(term);
+      if (key.text.empty()) {
+        return {};
+      }
+      found.key.text += found.key.text.empty() ? "" : "; ";
+      found.key.text += is_taken_off ? "-" + key.text : key.text;
+      found.key.iterators.insert(found.key.iterators.end(), key.iterators.begin(),
+                                 key.iterators.end());
+    }
+    return found;
+  }
+
   /// A buffer inside of loops begins at an element that these decide, the same for all that lies in
   /// it.
   static ExprPtr from_its_begin(const ExprPtr &index) {
@@ -214,6 +251,15 @@ private:
     return checked(instances.is_subset(one.eq_set(other)), doing_joined_reads);
   }
 
+  static bool is_same_rest(const Subscript &one, const Subscript &other,
+                           const isl::set &instances) {
+    if (one.rest && other.rest) {
+      return is_equal(*one.rest, *other.rest, instances);
+    }
+    const auto &only = one.rest ? one.rest : other.rest;
+    return !only || is_equal(*only, only->sub(*only), instances);
+  }
+
   /// Whether `one` is what `other` is, for the instances that take `other`.
   static bool are_same(const Branch &one, const Branch &other) {
     for (size_t d = 0; d < one.index.size(); ++d) {
@@ -221,8 +267,9 @@ private:
       const Subscript &its = other.index[d];
       if (!mine.affine && its.affine) { // data say that it is, too
         if (std::none_of(other.holding.begin(), other.holding.end(), [&](const Equality &known) {
+              const isl::pw_aff value = mine.rest ? known.value.add(*mine.rest) : known.value;
               return known.key.text == mine.key.text && known.key.iterators == mine.key.iterators &&
-                     is_equal(known.value, *its.affine, other.instances);
+                     is_equal(value, *its.affine, other.instances);
             })) {
           return false;
         }
@@ -230,7 +277,7 @@ private:
       }
       if (!mine.affine || !its.affine) {
         if (mine.affine || its.affine || mine.key.text != its.key.text ||
-            mine.key.iterators != its.key.iterators) {
+            mine.key.iterators != its.key.iterators || !is_same_rest(mine, its, other.instances)) {
           return false;
         }
         continue;

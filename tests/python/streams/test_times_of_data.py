@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -154,3 +155,23 @@ def test_a_circle_through_a_delay_of_nothing() -> None:
     y.define(n >= FAR, x[n] + 0.5 * y[n - tw.clamp(d[n], 0, FAR)])
     with pytest.raises(tw.DeclarationError, match="waits for elements that wait for it"):
         tw.stream_function("f", outputs=[y])
+
+
+def test_what_lies_in_one_line_is_read_in_one_way() -> None:
+    """Elements of earlier pushes and of this one lie behind each other: nothing asks which of them data choose."""
+    x, d = tw.stream("x", tw.float64), tw.stream("d", tw.int64)
+    n = tw.iter("n")
+    y = tw.computation("y", {n: tw.forever}, x[tw.clamp(n - d[n] - 1, n - 20, n)] + x[n - d[n] % 8])
+    s = tw.stream_function("late", outputs=[y]).stream()
+    assert "chosen" not in s.kernel.loops and "if" not in s.kernel.loops
+    rng = np.random.default_rng(5)
+    data, late = rng.random(90), rng.integers(-30, 30, 90)
+    parts = [
+        s.push(data[begin:end], late[begin:end])
+        for begin, end in itertools.pairwise([0, 0, 1, 2, 9, 33, 34, 90])
+    ]
+    before = np.concatenate([np.zeros(20), data])
+    at = np.arange(90)
+    first = np.clip(at - late - 1, at - 20, at)
+    expected = before[first + 20] + before[at - late % 8 + 20]
+    np.testing.assert_array_equal(np.concatenate(parts), expected)

@@ -52,6 +52,40 @@ std::int64_t cost_of(const LoopStatement &statement) {
   return cost;
 }
 
+/// Index values of which at least one is below 0.
+using BelowZero = std::vector<Linear>;
+
+/// What a condition says that holds, or fails. Nothing where it says something else, too.
+std::vector<BelowZero> facts_of(const ValuePtr &condition, bool holds) {
+  std::vector<ValuePtr> parts;
+  operands_of(Op::And, condition, parts);
+  std::vector<BelowZero> facts;
+  for (const ValuePtr &part : parts) {
+    const auto *test = as<Binary>(part);
+    const bool is_order = test != nullptr && (test->op == Op::Lt || test->op == Op::Le ||
+                                              test->op == Op::Gt || test->op == Op::Ge);
+    const bool falls = is_order && (test->op == Op::Lt || test->op == Op::Le);
+    const auto apart = !is_order          ? std::nullopt
+                       : (falls == holds) ? difference(test->left(), test->right())
+                                          : difference(test->right(), test->left());
+    if (!apart) {
+      if (holds) {
+        continue;
+      }
+      return {}; // this part alone may be what fails
+    }
+    Linear below = *apart;
+    const bool is_strict = (test->op == Op::Lt || test->op == Op::Gt) == holds;
+    below.constant -= is_strict ? 0 : 1;
+    if (holds || facts.empty()) {
+      facts.push_back({below});
+    } else {
+      facts.front().push_back(below);
+    }
+  }
+  return facts;
+}
+
 class Estimator {
 public:
   /// The `around` outermost loops are taken to have one iteration, or none.
@@ -63,10 +97,8 @@ public:
       return of_loop(cast<For>(statement));
     case StatementKind::While:
       return scaled(integer(unknown_extent), of(*statement.children[0]));
-    case StatementKind::If: {
-      const ValuePtr then = of(*statement.children[0]);
-      return statement.children.size() > 1 ? maximum(then, of(*statement.children[1])) : then;
-    }
+    case StatementKind::If:
+      return of_choice(cast<If>(statement));
     case StatementKind::Let: {
       const auto &let = cast<Let>(statement);
       const auto *select = as<Select>(let.value);
@@ -84,11 +116,59 @@ public:
   }
 
 private:
+  ValuePtr of_choice(const If &statement) {
+    const ValuePtr then = of_branch(*statement.then(), statement.condition, true);
+    const ValuePtr otherwise = statement.has_otherwise()
+                                   ? of_branch(*statement.otherwise(), statement.condition, false)
+                                   : integer(0);
+    return is_known_outside(statement.condition)
+               ? select_value(statement.condition, then, otherwise)
+               : maximum(then, otherwise);
+  }
+
+  /// Whether a condition compares nothing but indices that are the same for the whole statement.
+  bool is_known_outside(const ValuePtr &condition) const {
+    bool known = true;
+    visit_value(condition, [&](const Value &part) {
+      const auto *own = as<Variable>(part);
+      known = known && !is<Load>(part) && !is<Local>(part) && !is<Call>(part) &&
+              !is<Extern>(part) && !(own != nullptr && middle_.contains(own->id)) &&
+              part.type.lanes == 1;
+    });
+    return known;
+  }
+
+  ValuePtr of_branch(const LoopStatement &branch, const ValuePtr &condition, bool holds) {
+    const size_t outside = facts_.size();
+    for (BelowZero &fact : facts_of(condition, holds)) {
+      facts_.push_back(std::move(fact));
+    }
+    ValuePtr work = of(branch);
+    facts_.resize(outside);
+    return work;
+  }
+
+  /// The most iterations that tests around a loop leave it: what lies at the border of a tile.
+  std::int64_t most_left(const For &loop) const {
+    std::int64_t most = longest_loop;
+    const auto extent = difference(loop.upper, loop.lower);
+    for (const BelowZero &fact : facts_) {
+      std::int64_t of_fact = 0;
+      for (const Linear &below : fact) {
+        const auto more = extent ? combine(*extent, below, -1) : std::nullopt;
+        of_fact =
+            more && more->is_constant() ? std::max(of_fact, more->constant - 1) : longest_loop;
+      }
+      most = std::min(most, of_fact);
+    }
+    return most;
+  }
+
   ValuePtr of_loop(const For &loop) {
     const ValuePtr lower = outside(loop.lower);
     const ValuePtr upper = outside(loop.upper);
     const bool is_around = around_ > 0;
-    const std::int64_t longest = is_around ? 1 : longest_loop;
+    const std::int64_t longest = is_around ? 1 : most_left(loop);
     around_ -= is_around ? 1 : 0;
     ValuePtr extent = integer(std::min(unknown_extent, longest));
     middle_[loop.id] = nullptr;
@@ -124,6 +204,7 @@ private:
     return known ? result : nullptr;
   }
 
+  std::vector<BelowZero> facts_;                      ///< that hold where the statement stands
   int around_;                                        ///< still to come
   std::unordered_map<std::int64_t, ValuePtr> middle_; ///< of variables inside; null: not known
 };

@@ -9,9 +9,10 @@ import numpy as np
 
 from . import tree
 
-__all__ = ["Test", "all_of", "bounds", "goes_on", "leaving_unless", "reaches"]
+__all__ = ["Sides", "Test", "all_of", "bounds", "goes_on", "leaving_unless", "ordered", "reaches"]
 
 _BOOL = np.dtype(np.bool_)
+_INDEX = np.dtype(np.int64)
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
@@ -23,17 +24,23 @@ class Test(NamedTuple):
     holds: bool
 
 
-def goes_on(loop: tree.While) -> tuple[list[Test], tuple[tree.Statement, ...]]:
-    """The tests that must all hold for an iteration to run, in the order in which they are asked, and
-    what it runs then. No test, if the loop does something else first."""
+def goes_on(
+    loop: tree.While,
+) -> tuple[tuple[tree.Statement, ...], list[Test], tuple[tree.Statement, ...]]:
+    """What a loop does first; the tests that must then all hold for an iteration to go on, in the order in
+    which they are asked; and what it runs then. No test, if nothing leaves it behind plain assignments."""
     if not isinstance(loop.condition, tree.Literal):
-        return list(all_of(loop.condition, True)), loop.body
-    match loop.body:
-        case (tree.If() as first, *rest) if (
-            loop.condition.value and not first.otherwise and isinstance(first.body[0], tree.Break)
-        ):
-            return list(all_of(first.condition, False)), tuple(rest)
-    return [], loop.body
+        return (), list(all_of(loop.condition, True)), loop.body
+    if loop.condition.value:
+        for at, one in enumerate(loop.body):
+            match one:
+                case tree.If(body=(tree.Break(),), otherwise=()):
+                    tests = list(all_of(one.condition, False))
+                    return loop.body[:at], tests, loop.body[at + 1 :]
+                case tree.Assign():
+                    continue
+            break
+    return (), [], loop.body
 
 
 def all_of(expression: tree.Expression, holds: bool) -> Iterator[Test]:
@@ -69,6 +76,41 @@ def bounds(test: Test) -> Iterator[tuple[str, str, tree.Expression]]:
                     yield inner.array, direction, bound
 
 
+class Sides(NamedTuple):
+    """The sides of a comparison of integers, as 64 bits.
+
+    Attributes:
+        near, far: the first one is less than the other one while the comparison holds.
+        is_order: whether that is what it says; else that they differ.
+    """
+
+    near: tree.Expression
+    far: tree.Expression
+    is_order: bool
+
+
+def ordered(test: Test) -> Sides | None:
+    """What a comparison says of the order of its sides; None of other tests, and of what is equal."""
+    match test.of:
+        case tree.Operation(name=name, operands=(left, right)) if (
+            name in _OPPOSITE and left.dtype.kind in "iu"
+        ):
+            sign = name if test.holds else _OPPOSITE[name]
+            if sign == "==":
+                return None
+            near, far = (left, right) if sign in ("<", "<=", "!=") else (right, left)
+            near, far = (_index(each) for each in (near, far))
+            if sign in ("<=", ">="):
+                one = tree.Literal(1, _INDEX)
+                far = tree.Operation("+", (far, one), _INDEX, test.of.location)
+            return Sides(near, far, sign != "!=")
+    return None
+
+
+def _index(expression: tree.Expression) -> tree.Expression:
+    return expression if expression.dtype == _INDEX else tree.Convert(expression, _INDEX)
+
+
 def leaving_unless(test: Test, location: tree.Location) -> tree.If:
     """The statement that leaves a loop where a test fails."""
     fails = tree.Operation("~", (test.of,), _BOOL, location) if test.holds else test.of
@@ -77,7 +119,7 @@ def leaving_unless(test: Test, location: tree.Location) -> tree.If:
 
 def reaches(sign: str, step: int) -> bool:
     """Whether a number that is changed by a step comes to where a comparison with a bound fails. Of `!=`
-    that is so if it does not start behind the bound."""
+    that is so if it does not start behind the bound, and does not step over it."""
     if sign == "!=":
-        return abs(step) == 1
+        return step != 0
     return step > 0 if sign in ("<", "<=") else sign in (">", ">=") and step < 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from . import tree
 
-__all__ = ["plain", "rewritten", "with_expressions", "with_parts"]
+__all__ = ["plain", "retyped", "rewritten", "substituted", "with_expressions", "with_parts"]
 
 
 def rewritten(
@@ -97,3 +99,37 @@ def plain(expression: tree.Expression) -> object:
             head = expression.dtype
     parts = tuple(plain(part) for part in tree.parts_of(expression))
     return type(expression).__name__, head, parts
+
+
+def substituted(
+    statements: tuple[tree.Statement, ...], name: str, value: tree.Expression
+) -> tuple[tree.Statement, ...]:
+    """The statements with a value in place of an iterator."""
+
+    def change(part: tree.Expression) -> tree.Expression | None:
+        if isinstance(part, tree.Variable) and part.name == name:
+            if part.dtype == value.dtype:
+                return value
+            exact = retyped(value, part.dtype) if part.dtype.kind == "i" else None
+            return tree.Convert(value, part.dtype) if exact is None else exact
+        return None
+
+    return rewritten(statements, change)
+
+
+def retyped(value: tree.Expression, dtype: np.dtype) -> tree.Expression | None:
+    """The value of an iterator in its own type, in which it does not overflow, so that it is affine
+    there; None unless it is a sum of iterators and parameters."""
+    match value:
+        case tree.Literal():
+            return replace(value, dtype=dtype)
+        case tree.Variable():
+            return replace(value, dtype=dtype)
+        case tree.Convert() if value.value.dtype.kind == "i":
+            return retyped(value.value, dtype)
+        case tree.Operation(name="+" | "-" | "*" | "//"):
+            operands = [retyped(each, dtype) for each in value.operands]
+            known = tuple(each for each in operands if each is not None)
+            if len(known) == len(operands):
+                return replace(value, operands=known, dtype=dtype)
+    return None

@@ -29,7 +29,7 @@ import numpy as np
 
 from . import tree
 from .polynomials import affine_text, polynomial, tree_of
-from .rewriting import rewritten
+from .rewriting import substituted
 
 __all__ = ["LIMIT", "bounded", "is_endless"]
 
@@ -145,7 +145,7 @@ class _Pass:
         value = tree.Operation("+", (start, steps), _INDEX, one.location)
         goes = "<" if one.step > 0 else ">"
         test = tree.Operation(goes, (value, stop), _BOOL, one.location)
-        body = _substituted(one.body, one.iterator.name, value)
+        body = substituted(one.body, one.iterator.name, value)
         leave = tree.Break(one.location)
         loop = replace(loop, body=(tree.If(test, body, (leave,), one.location),))
         return (*first, *second, loop)
@@ -162,7 +162,7 @@ class _Pass:
         body = (
             tree.Assign(value, following, f"{value.array}_is", one.location),
             tree.Assign(following, after, f"{following.array}_steps", one.location),
-            *_substituted(one.body, one.iterator.name, value),
+            *substituted(one.body, one.iterator.name, value),
         )
         leave = tree.Break(one.location)
         loop = replace(loop, body=(tree.If(test, body, (leave,), one.location),))
@@ -322,37 +322,3 @@ def _always(statement: tree.Statement) -> Iterator[tree.Expression]:
         if isinstance(expression, tree.Read):
             yield replace(expression, subscripts=expression.subscripts)
         pending.extend(tree.parts_of(expression))
-
-
-def _substituted(
-    statements: tuple[tree.Statement, ...], name: str, value: tree.Expression
-) -> tuple[tree.Statement, ...]:
-    """The statements with a value in place of an iterator."""
-
-    def change(part: tree.Expression) -> tree.Expression | None:
-        if isinstance(part, tree.Variable) and part.name == name:
-            if part.dtype == value.dtype:
-                return value
-            exact = _retyped(value, part.dtype) if part.dtype.kind == "i" else None
-            return tree.Convert(value, part.dtype) if exact is None else exact
-        return None
-
-    return rewritten(statements, change)
-
-
-def _retyped(value: tree.Expression, dtype: np.dtype) -> tree.Expression | None:
-    """The value of an iterator in its own type, in which it does not overflow, so that it is affine
-    there; None unless it is a sum of iterators and parameters."""
-    match value:
-        case tree.Literal():
-            return replace(value, dtype=dtype)
-        case tree.Variable():
-            return replace(value, dtype=dtype)
-        case tree.Convert() if value.value.dtype.kind == "i":
-            return _retyped(value.value, dtype)
-        case tree.Operation(name="+" | "-" | "*"):
-            operands = [_retyped(each, dtype) for each in value.operands]
-            known = tuple(each for each in operands if each is not None)
-            if len(known) == len(operands):
-                return replace(value, operands=known, dtype=dtype)
-    return None

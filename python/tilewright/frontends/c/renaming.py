@@ -16,6 +16,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from ..rewriting import retyped
 from ..tree import Expression, For, If, Literal, Location, Operation, Statement, Variable
 from .c_types import BOOL, LONG, Number
 from .jumps import LeaveLoop
@@ -223,7 +224,8 @@ class Renaming(LoopEnds):
                 passed = arithmetic("+", count, integer(number - rest, LONG), LONG, here)
                 by = arithmetic("*", passed, integer(shape.step, LONG), LONG, here)
                 at = arithmetic("+", start, by, LONG, here)
-                statements += turn(converted(at, of, here))
+                inside = retyped(at.tree, of.dtype) if of.dtype.kind == "i" else None
+                statements += turn(converted(at, of, here) if inside is None else Value(of, inside))
             left = Operation("%", (count.tree, Literal(period, LONG.dtype)), LONG.dtype, here)
             is_rest = compared("==", Value(LONG, left), integer(rest, LONG), LONG, here)
             condition = selected(runs, is_rest, Literal(False, BOOL.dtype), BOOL.dtype)

@@ -299,8 +299,40 @@ class CountingKernel(Kernel):
             head = f"{pad}{{ int {name} = {draw.randrange(2)}; while ({name} {sign} n - 1 && {name} < 6) {{\n"
             return f"{head}{''.join(parts)}{pad}}} e[0] += {name}; }}\n"
         if kind == 4 and depth < 4:
-            return self.chosen_bounds(depth)
+            return draw.choice([self.chosen_bounds, self.both_ends])(depth)
         return super().statement(depth)
+
+    def both_ends(self, depth: int) -> str:
+        """A `while` loop of which both sides of the condition move, or that steps until it meets a bound."""
+        draw, pad = self.draw, "  " * depth
+        self.count += 1
+        low, high = f"c{self.count}", f"d{self.count}"
+        up, down = draw.randint(0, 2), draw.randint(0, 3)
+        outer = draw.choice([*self.iterators, "n"])
+        condition = draw.choice(
+            [
+                f"{low} < {high}",
+                f"{high} >= {low} + 1",
+                f"{high} - {low} > 2",
+                f"2 * {low} <= {high}",
+            ]
+        )
+        begin, leave = f"{outer} - {draw.randint(0, 2)}", ""
+        if draw.random() < 0.3:
+            up, down, condition = 3, 1, f"{low} != {high}"
+            begin = f"{low} + 4 * ({outer} % 3 + 1)"
+        elif draw.random() < 0.3:
+            leave = f"{pad}  if ({self.condition(1)}) break;\n"
+        parts = [
+            f"{pad}  {low} += {up};\n",
+            f"{pad}  {high} -= {down or 1};\n",
+            self.statement(depth + 1),
+        ]
+        draw.shuffle(parts)
+        head = (
+            f"{pad}{{ int {low} = {draw.randrange(2)}, {high} = {begin}; while ({condition}) {{\n"
+        )
+        return f"{head}{leave}{''.join(parts)}{pad}}} e[0] += {low} - {high}; }}\n"
 
     def chosen_bounds(self, depth: int) -> str:
         """A loop between bounds that are halves, remainders, the smaller one of two, or chosen."""
@@ -325,7 +357,7 @@ class CountingKernel(Kernel):
         self.iterators.append(name)
         body = self.statement(depth + 1)
         self.iterators.pop()
-        step = draw.choice([f"{name}++", f"{name} += 2"])
+        step = draw.choice([f"{name}++", f"{name} += 2", f"{name} += 3"])
         head = f"int {name} = {start}; {name} < {stop}; {step}"
         inner = f"{pad}  if ({name} < 0) continue;\n{pad}  {test}{{\n{body}{pad}  }}\n"
         return f"{pad}for ({head}) {{\n{inner}{pad}}}\n"

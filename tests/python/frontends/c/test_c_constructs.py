@@ -66,6 +66,25 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "counter under a condition": (9, _ints(9), _ints(10)),
     "counter that is left": (9, _ints(9), _ints(10)),
     "counters of other counters": (6, _ints(6, dtype=np.int64)),
+    "counter of steps": (11, _ints(11), _ints(12)),
+    "counter of steps that end before they begin": (7, _ints(7), _ints(7)),
+    "pointers of different steps": (
+        5,
+        _ints(15, dtype=np.uint8),
+        _ints(5, dtype=np.uint8),
+        _ints(10, dtype=np.uint8),
+    ),
+    "pointers of different steps that meet": (
+        5,
+        _reals(10, dtype=np.float32),
+        _reals(5, dtype=np.float32),
+        _reals(5, dtype=np.float32),
+    ),
+    "reversal by indices": (8, _ints(10)),
+    "reversal by pointers": (9, _reals(9)),
+    "reversal by sizes": (10, _ints(10, dtype=np.int16)),
+    "both ends until data end it": (9, np.array([1, 2, 3, 4, 0, 4, 2, 9, 1], np.int32)),
+    "both ends to the same side": (11, _ints(11)),
     "triangle by a counter": (4, _reals(16), _zeros(10)),
     "random numbers are no counter": (6, _ints(6, dtype=np.uint64)),
     "sizes of type size_t": (4, _reals(16), _zeros(16)),
@@ -312,6 +331,13 @@ def test_compiled(case: Case) -> None:
         ("pointers that step by rows", "a[i, k] * b[k, j]"),
         ("counter", "y[i, j] = x[i, j] + float64(int32(j))"),
         ("counters of other counters", "y[0] = y[0] + "),
+        ("counter of steps", "y[i] = x[3 * i + 1]"),
+        ("pointers of different steps", "b[2 * s_ + 1] = s[3 * s_ + 2]"),
+        ("pointers of different steps that meet", "b[s_] = s[2 * s_ + 1]"),
+        ("reversal by indices", "x[turn_] = x[n - turn_ - 1]"),
+        ("reversal by pointers", "x[turn_] = x[n - turn_ - 1]"),
+        ("reversal by sizes", "x[turn_] = x[n - turn_ - 1]"),
+        ("both ends to the same side", "x[turn_] = x[turn_] + x[3 * turn_ + 4]"),
     ],
 )
 def test_what_counts_needs_no_memory(title: str, shown: str) -> None:
@@ -319,7 +345,8 @@ def test_what_counts_needs_no_memory(title: str, shown: str) -> None:
     (case,) = (each for each in CASES if each.title == title)
     loops = str(load(case.text + "\n", scop="function").f.function.loops)
     assert shown in loops
-    assert not re.search(r"\b(k|l|p_at|q_at|y_at|c_at)\[\(\)\]", loops)
+    assert not re.search(r"\b(l|p_at|q_at|y_at|c_at|s_at|a_at|b_at)\[\(\)\]", loops)
+    assert not re.search(r"\[[^\]]*\b[ijk]\[\(\)\]", loops)  # nor do subscripts
 
 
 def test_large_numbers_that_become_locals() -> None:

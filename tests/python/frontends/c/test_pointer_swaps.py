@@ -215,3 +215,21 @@ def test_swaps_that_are_refused(where: str) -> None:
         tw.c.load(REFUSED[where] + "\n", scop="function").f.function
     assert "into another" in str(caught.value) and where in str(caught.value)
     assert caught.value.location.line >= 3
+
+
+@pytest.mark.parametrize("head", ["int k = 0; k < rows; k++", "int k = rows - 1; k >= 0; k -= 2"])
+def test_the_turn_that_is_left_over_subscripts_as_the_others_do(head: str) -> None:
+    """No subscript of it is asked while the program runs: it is as affine as in the loop."""
+    text = f"""
+void f(int rows, int cols, double w[rows][cols], double x[cols], double y[cols]) {{
+  for ({head}) {{
+    for (int j = 0; j < cols; j++) y[j] = w[k][j] + x[cols - 1 - j];
+    {SWAP}
+  }}
+}}
+"""
+    assert "assert" not in str(tw.c.load(text, scop="function").f.function.loops)
+    random = np.random.default_rng(5)
+    for rows in range(6):
+        arrays = random.random((rows, 4)), random.random(4), random.random(4)
+        check_text(text, (rows, 4, *arrays))

@@ -41,6 +41,7 @@
 #include "passes/unroll_short_tiles.h"
 #include "passes/unswitch.h"
 #include "passes/vectorize_loops.h"
+#include "passes/walk_arrays.h"
 
 #include <array>
 #include <chrono>
@@ -179,6 +180,7 @@ constexpr auto table = std::to_array<Pass>({
     {"search_blocks", over_body<search_blocks>, on_cpu_unwatched},
     {"keep_extremes", over_body<keep_extremes>, on_cpu_unwatched},
     {"find_last", over_body<find_last>, on_cpu_unwatched},
+    {"walk_arrays", over_kernel<walk_arrays>, on_cpu_unwatched},
     {"find_first", over_kernel<find_first>, on_cpu_unwatched},
     {"check_ahead", over_body<check_ahead>, on_cpu_unwatched},
     {"simplify_indices", simplify, compiled},

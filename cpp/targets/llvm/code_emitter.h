@@ -139,6 +139,27 @@ protected:
   void look_up();
   /// count, and look_up where the budget is used up.
   void count_and_look_up(llvm::Value *work);
+  /// The condition of a loop that counts its turns: `next < end and others`, next = ... + 1 last.
+  struct Turns {
+    llvm::Value *next; ///< where it is
+    ValuePtr end;      ///< the same in all turns
+    ValuePtr others;
+  };
+  std::optional<Turns> turns_of(const While &loop) const;
+  /// Turns up to the next look up, which one comparison ends together with those of the loop. Work
+  /// is counted behind them.
+  struct TurnStrips {
+    llvm::Value *next = nullptr;
+    llvm::Value *bound = nullptr;
+    llvm::AllocaInst *begin = nullptr;
+    llvm::AllocaInst *end = nullptr;
+    std::int64_t work = 0; ///< of a turn
+  };
+  TurnStrips begin_turns(const Turns &turns, const Counting &counting);
+  void begin_strip(const TurnStrips &strips, llvm::Value *first);
+  llvm::Value *work_of_turns(const TurnStrips &strips);
+  /// Goes on here if there is another turn, and to `end` if not.
+  void next_turn(const TurnStrips &strips, llvm::BasicBlock *end);
   /// Emits what is hardly ever done, where `condition` holds.
   template <class Emit>
   void seldom(llvm::Value *condition, const Emit &emit) {

@@ -224,31 +224,46 @@ void CodeEmitter::while_loop(const While &statement) {
   llvm::BasicBlock *ask = new_block("while.ask");
   llvm::BasicBlock *body = new_block("while.body");
   llvm::BasicBlock *after = new_block("while.after");
+  llvm::BasicBlock *end = after;
   const Counting counting = counting_of(statement);
+  const std::optional<Turns> turns =
+      counting.single > 0 ? turns_of(statement) : std::optional<Turns>{};
+  TurnStrips strips;
+  if (turns) {
+    strips = begin_turns(*turns, counting);
+    end = new_block("while.end");
+  }
   builder_.CreateBr(ask);
   builder_.SetInsertPoint(ask);
   ++frame_.depth;
-  if (counting.single > 0) {
+  if (turns) {
+    next_turn(strips, end);
+  } else if (counting.single > 0) {
     count_and_look_up(builder_.getInt64(static_cast<std::uint64_t>(counting.single)));
   }
-  llvm::Value *condition = scalar(*statement.condition);
+  llvm::Value *condition = scalar(turns ? *turns->others : *statement.condition);
   if (frame_.failed != nullptr) {
     // With zeros for what it may not read, it might never end.
     llvm::Value *failed = builder_.CreateLoad(builder_.getInt1Ty(), frame_.failed);
     condition = builder_.CreateAnd(condition, builder_.CreateNot(failed));
   }
-  builder_.CreateCondBr(condition, body, after);
+  builder_.CreateCondBr(condition, body, end);
   builder_.SetInsertPoint(body);
   const std::int64_t max_runs = std::exchange(frame_.max_runs, many_runs);
   const size_t flags = frame_.flags.size();
   add_flags(statement.condition, frame_.flags);
   this->statement(*statement.body());
   leave_if_set({frame_.flags.begin() + static_cast<std::ptrdiff_t>(flags), frame_.flags.end()},
-               after);
+               end);
   frame_.flags.resize(flags);
   frame_.max_runs = max_runs;
   --frame_.depth;
   builder_.CreateBr(ask);
+  if (turns) {
+    builder_.SetInsertPoint(end);
+    count_and_look_up(work_of_turns(strips));
+    builder_.CreateBr(after);
+  }
   builder_.SetInsertPoint(after);
   frame_.forget();
 }

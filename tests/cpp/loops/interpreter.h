@@ -373,6 +373,7 @@ private:
 
   void run(const While &node) {
     while (failed_site_ < 0 && value(node.condition)[0].i != 0) {
+      ++iterations;
       execute(node.body());
     }
   }

@@ -22,6 +22,7 @@ from ..tree import (
     Statement,
     Variable,
     While,
+    reads_of,
 )
 from .c_types import BOOL, LONG, ArrayOf, Number, Pointer, is_integer
 from .expressions import node_has_effects
@@ -295,6 +296,8 @@ class Loops(Renaming):
             first = Place(self.root_of(storage), (), (), of)
             self.store(first, Value(of, start), here)
             self.known.pop(first.root, None)
+            if any(read.array == first.root for read in reads_of(start)):
+                start = self.load(first, here).tree  # it has that value now: `while (k-- > 0)`
         name = shape.name
         if name in self.names or name in self.iterators:
             name = self._free_iterator(name)

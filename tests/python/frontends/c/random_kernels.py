@@ -317,6 +317,10 @@ class CountingKernel(Kernel):
                 f"2 * {low} <= {high}",
             ]
         )
+        if draw.random() < 0.2:
+            body = f"{pad}  if ({self.condition(1)}) break;\n{self.statement(depth + 1)}"
+            head = f"{pad}{{ int {low} = (e[0] + {outer}) & 3; while ({low}-- > 0) {{\n"
+            return f"{head}{body}{pad}}} e[0] += {low}; }}\n"
         begin, leave = f"{outer} - {draw.randint(0, 2)}", ""
         if draw.random() < 0.3:
             up, down, condition = 3, 1, f"{low} != {high}"

@@ -80,6 +80,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
         _reals(5, dtype=np.float32),
         _reals(5, dtype=np.float32),
     ),
+    "countdown of data that is left": (6, np.array([1, 2, 11, 0, 5, 7], np.int32), _ints(6)),
     "reversal by indices": (8, _ints(10)),
     "reversal by pointers": (9, _reals(9)),
     "reversal by sizes": (10, _ints(10, dtype=np.int16)),

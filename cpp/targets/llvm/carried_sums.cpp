@@ -3,6 +3,7 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/Transforms/Utils/Local.h>
 
@@ -25,13 +26,47 @@ constexpr size_t enough_operations = 16;
 /// A term that waits for a sum of more iterations ago is like any other.
 constexpr int most_iterations = 4;
 
-/// May it be part of a sum in another order?
-bool is_addition(const llvm::Value *value) {
-  const auto *node = llvm::dyn_cast<llvm::BinaryOperator>(value);
-  return node != nullptr &&
-         (node->getOpcode() == llvm::Instruction::FAdd ||
-          node->getOpcode() == llvm::Instruction::FSub) &&
-         node->hasAllowReassoc() && node->hasNoSignedZeros();
+/// What combines values that may be taken in any order.
+enum class Combiner { None, Sum, SignedMin, SignedMax, UnsignedMin, UnsignedMax };
+
+/// Sums if they allow it; of whole numbers the least and the largest always do.
+Combiner combiner_of(const llvm::Value *value) {
+  if (const auto *node = llvm::dyn_cast<llvm::BinaryOperator>(value)) {
+    const bool adds = node->getOpcode() == llvm::Instruction::FAdd ||
+                      node->getOpcode() == llvm::Instruction::FSub;
+    return adds && node->hasAllowReassoc() && node->hasNoSignedZeros() ? Combiner::Sum
+                                                                       : Combiner::None;
+  }
+  if (const auto *call = llvm::dyn_cast<llvm::MinMaxIntrinsic>(value)) {
+    switch (call->getIntrinsicID()) {
+    case llvm::Intrinsic::smin:
+      return Combiner::SignedMin;
+    case llvm::Intrinsic::smax:
+      return Combiner::SignedMax;
+    case llvm::Intrinsic::umin:
+      return Combiner::UnsignedMin;
+    case llvm::Intrinsic::umax:
+      return Combiner::UnsignedMax;
+    default:
+      break;
+    }
+  }
+  return Combiner::None;
+}
+
+llvm::Intrinsic::ID intrinsic_of(Combiner combiner) {
+  switch (combiner) {
+  case Combiner::SignedMin:
+    return llvm::Intrinsic::smin;
+  case Combiner::SignedMax:
+    return llvm::Intrinsic::smax;
+  case Combiner::UnsignedMin:
+    return llvm::Intrinsic::umin;
+  case Combiner::UnsignedMax:
+    return llvm::Intrinsic::umax;
+  default:
+    return llvm::Intrinsic::not_intrinsic;
+  }
 }
 
 struct SumTerm {
@@ -52,7 +87,7 @@ public:
       for (llvm::Instruction &instruction : *block) {
         ++count;
         operations_ += is_operation(&instruction) ? 1 : 0;
-        if (is_addition(&instruction) && !is_part(instruction)) {
+        if (combiner_of(&instruction) != Combiner::None && !is_part(instruction)) {
           roots.push_back(&instruction);
         }
       }
@@ -71,9 +106,9 @@ private:
   using Values = std::set<const llvm::Value *>;
 
   /// Is it a part of a longer sum?
-  bool is_part(const llvm::Instruction &addition) const {
-    return addition.hasOneUse() && is_addition(addition.user_back()) &&
-           loop_.contains(addition.user_back());
+  bool is_part(const llvm::Instruction &part) const {
+    return part.hasOneUse() && combiner_of(part.user_back()) == combiner_of(&part) &&
+           loop_.contains(part.user_back());
   }
 
   const llvm::PHINode *carried(const llvm::Value *value) const {
@@ -164,16 +199,16 @@ private:
   /// The terms in the order in which they are added.
   void collect(llvm::Value *value, bool is_negative, std::vector<SumTerm> &terms, bool &is_chain,
                bool is_right) {
-    auto *addition = llvm::dyn_cast<llvm::BinaryOperator>(value);
-    if (addition == nullptr || !is_addition(value) ||
-        (!terms_root_is(addition) && !addition->hasOneUse()) || !loop_.contains(addition)) {
+    auto *part = llvm::dyn_cast<llvm::Instruction>(value);
+    if (part == nullptr || combiner_of(value) != combiner_of(root_) ||
+        (!terms_root_is(part) && !part->hasOneUse()) || !loop_.contains(part)) {
       terms.push_back({value, is_negative, 0});
       return;
     }
     is_chain = is_chain && !is_right;
-    collect(addition->getOperand(0), is_negative, terms, is_chain, false);
-    const bool subtracts = addition->getOpcode() == llvm::Instruction::FSub;
-    collect(addition->getOperand(1), is_negative != subtracts, terms, is_chain, true);
+    collect(part->getOperand(0), is_negative, terms, is_chain, false);
+    const bool subtracts = part->getOpcode() == llvm::Instruction::FSub;
+    collect(part->getOperand(1), is_negative != subtracts, terms, is_chain, true);
   }
   bool terms_root_is(const llvm::Value *value) const { return value == root_; }
 
@@ -211,12 +246,19 @@ private:
       std::rotate(terms.begin(), first, first + 1);
     }
     llvm::IRBuilder<> builder(&root);
-    builder.setFastMathFlags(root.getFastMathFlags());
+    const Combiner combiner = combiner_of(&root);
+    if (combiner == Combiner::Sum) {
+      builder.setFastMathFlags(root.getFastMathFlags());
+    }
     llvm::Value *sum =
         terms.front().is_negative ? builder.CreateFNeg(terms.front().value) : terms.front().value;
     for (auto term = terms.begin() + 1; term != terms.end(); ++term) {
-      sum = term->is_negative ? builder.CreateFSub(sum, term->value)
-                              : builder.CreateFAdd(sum, term->value);
+      if (combiner != Combiner::Sum) {
+        sum = builder.CreateBinaryIntrinsic(intrinsic_of(combiner), sum, term->value);
+      } else {
+        sum = term->is_negative ? builder.CreateFSub(sum, term->value)
+                                : builder.CreateFAdd(sum, term->value);
+      }
     }
     sum->takeName(&root);
     root.replaceAllUsesWith(sum);

@@ -15,6 +15,9 @@ namespace tilewright {
 /// many as there are terms. Of sums that are made of each other (the sections of a cascade of
 /// filters), what is known last comes behind that, if there is enough to do besides. LLVM's own
 /// order (Reassociate) is by where values are defined, which puts what a loop carries first.
+///
+/// The least and the largest of whole numbers are combined likewise, always, as no order of them
+/// changes a bit: min(min(y_1 + 1, up + 1), diagonal) of an edit distance waits for one of them.
 class AddCarriedLast : public llvm::PassInfoMixin<AddCarriedLast> {
 public:
   static llvm::PreservedAnalyses run(llvm::Function &function,

@@ -15,26 +15,8 @@
 namespace tilewright::test {
 namespace {
 
-/// A loop that carries y_1 and y_2, with this body, which makes %y.
-std::string after(const std::string &body) {
-  const std::string text = R"(
-define double @f(double %b, double %c, double %a1, double %a2, ptr %x, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %y_1 = phi double [ 0.0, %entry ], [ %y, %loop ]
-  %y_2 = phi double [ 0.0, %entry ], [ %y_1, %loop ]
-  %at = getelementptr double, ptr %x, i64 %i
-  %value = load double, ptr %at
-)" + body + R"(
-  %next = add i64 %i, 1
-  %goes_on = icmp ult i64 %next, %n
-  br i1 %goes_on, label %loop, label %end
-end:
-  ret double %y
-}
-)";
+/// The module after the pass.
+std::string passed(const std::string &text) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
   const auto module = llvm::parseAssemblyString(text, error, context);
@@ -57,6 +39,28 @@ end:
   llvm::raw_string_ostream stream(printed);
   module->print(stream, nullptr);
   return printed;
+}
+
+/// A loop that carries y_1 and y_2, with this body, which makes %y.
+std::string after(const std::string &body) {
+  return passed(R"(
+define double @f(double %b, double %c, double %a1, double %a2, ptr %x, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %y_1 = phi double [ 0.0, %entry ], [ %y, %loop ]
+  %y_2 = phi double [ 0.0, %entry ], [ %y_1, %loop ]
+  %at = getelementptr double, ptr %x, i64 %i
+  %value = load double, ptr %at
+)" + body + R"(
+  %next = add i64 %i, 1
+  %goes_on = icmp ult i64 %next, %n
+  br i1 %goes_on, label %loop, label %end
+end:
+  ret double %y
+}
+)");
 }
 
 const std::string products = R"(
@@ -120,6 +124,40 @@ TEST(CarriedSums, OtherSumsOfTheIterationComeBehindIfThereIsEnoughToDo) {
   %y = fadd reassoc nsz double %s, %p
 )");
   EXPECT_NE(text.find("%y = fadd reassoc nsz double %0, %q19"), std::string::npos) << text;
+}
+
+TEST(CarriedSums, TheLeastOfWholeNumbersLikewise) {
+  const auto after_minimum = [](const std::string &kind) {
+    return passed(R"(
+define i32 @f(i32 %b, ptr %x, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %y_1 = phi i32 [ 0, %entry ], [ %y, %loop ]
+  %at = getelementptr i32, ptr %x, i64 %i
+  %value = load i32, ptr %at
+  %left = add i32 %y_1, 1
+  %m = call i32 @llvm.)" +
+                  kind + R"(.i32(i32 %left, i32 %value)
+  %y = call i32 @llvm.smin.i32(i32 %m, i32 %b)
+  %next = add i64 %i, 1
+  %goes_on = icmp ult i64 %next, %n
+  br i1 %goes_on, label %loop, label %end
+end:
+  ret i32 %y
+}
+declare i32 @llvm.smin.i32(i32, i32)
+declare i32 @llvm.umin.i32(i32, i32)
+)");
+  };
+  const std::string text = after_minimum("smin");
+  EXPECT_NE(text.find("%0 = call i32 @llvm.smin.i32(i32 %value, i32 %b)"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("%y = call i32 @llvm.smin.i32(i32 %0, i32 %left)"), std::string::npos)
+      << text;
+  const std::string other = after_minimum("umin"); // that is no minimum of the same kind
+  EXPECT_NE(other.find("%y = call i32 @llvm.smin.i32(i32 %m, i32 %b)"), std::string::npos) << other;
 }
 
 } // namespace

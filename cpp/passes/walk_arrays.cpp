@@ -235,6 +235,9 @@ public:
         }
       }
     }
+    if (is<For>(statement) || is<While>(statement)) {
+      return statement; // what is done again and again is short, as far as anybody knows
+    }
     return map_children(statement, *this);
   }
 

@@ -25,7 +25,8 @@ namespace tilewright {
 ///         next = i + 1
 ///     while next < b and not left: ...  # as before
 /// What fails, fails where it did, with all that came before. find_first then sees that such
-/// elements lie side by side. Loops inside, and long bodies, are left alone.
+/// elements lie side by side. Loops inside of others, which may have few turns, and long bodies are
+/// left alone.
 void walk_arrays(Kernel &kernel);
 
 } // namespace tilewright

@@ -226,8 +226,9 @@ void CodeEmitter::while_loop(const While &statement) {
   llvm::BasicBlock *after = new_block("while.after");
   llvm::BasicBlock *end = after;
   const Counting counting = counting_of(statement);
-  const std::optional<Turns> turns =
-      counting.single > 0 ? turns_of(statement) : std::optional<Turns>{};
+  // What begins and ends again and again counts its turns one by one, as it may have few.
+  const bool in_strips = counting.single > 0 && frame_.max_runs <= few_runs;
+  const std::optional<Turns> turns = in_strips ? turns_of(statement) : std::optional<Turns>{};
   TurnStrips strips;
   if (turns) {
     strips = begin_turns(*turns, counting);

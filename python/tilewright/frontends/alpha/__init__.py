@@ -4,59 +4,67 @@
 take programs and give programs. This is `tw.alpha`.
 """
 
-from .commands import (
-    ASave,
-    AShow,
-    BuildPRDG,
-    CoB,
-    DistributeReduction,
-    DropRepetitions,
-    ExportPRDG,
-    FactorOutFromReduction,
-    Inline,
-    Normalize,
-    NormalizeReduction,
-    PermutationCaseReduce,
-    PrintAST,
-    ReadAlphabets,
-    ReductionComposition,
-    ReductionDecomposition,
-    RemoveUnusedVariables,
-    RenameSystem,
-    RenameVariable,
-    Save,
-    SerializeReduction,
-    Show,
-    Simplify,
-    SimplifyingReduction,
-    Split,
-    SplitReductionBody,
-    SplitUnion,
-    TransformReductionBody,
-    generateMakefile,
-    generateScanC,
-    generateVerificationC,
-    generateWrapperC,
-    generateWriteC,
-)
-from .graphs import Graph
+from __future__ import annotations
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from .history import Rewrites, Step
-from .mapping.commands import (
-    SetDimensionType,
-    SetMemoryMapping,
-    SetMemorySpace,
-    SetStatementOrdering,
-    SetSTMap,
-    SetTiling,
-    generateScheduledC,
-    setSpaceTimeMap,
-)
 from .mapping.values import MemoryMapping, TargetMapping, Tiling
 from .program import Program, load
-from .saying.functions import program_of, system_of
-from .scripts import run_script
-from .simplification.simplify import simplify_reductions
-from .verifier import Verification, VerifyTargetMapping, verify
+
+if _TYPE_CHECKING:
+    from .loaded_late import (
+        ASave,
+        AShow,
+        BuildPRDG,
+        CoB,
+        DistributeReduction,
+        DropRepetitions,
+        ExportPRDG,
+        FactorOutFromReduction,
+        Graph,
+        Inline,
+        Normalize,
+        NormalizeReduction,
+        PermutationCaseReduce,
+        PrintAST,
+        ReadAlphabets,
+        ReductionComposition,
+        ReductionDecomposition,
+        RemoveUnusedVariables,
+        RenameSystem,
+        RenameVariable,
+        Save,
+        SerializeReduction,
+        SetDimensionType,
+        SetMemoryMapping,
+        SetMemorySpace,
+        SetStatementOrdering,
+        SetSTMap,
+        SetTiling,
+        Show,
+        Simplify,
+        SimplifyingReduction,
+        Split,
+        SplitReductionBody,
+        SplitUnion,
+        TransformReductionBody,
+        Verification,
+        VerifyTargetMapping,
+        generateMakefile,
+        generateScanC,
+        generateScheduledC,
+        generateVerificationC,
+        generateWrapperC,
+        generateWriteC,
+        program_of,
+        run_script,
+        setSpaceTimeMap,
+        simplify_reductions,
+        system_of,
+        verify,
+    )
 
 __all__ = [
     "ASave",
@@ -116,3 +124,18 @@ __all__ = [
     "system_of",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """Commands are loaded, all of them, when one is first named: calling a program needs none."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import loaded_late
+
+    globals().update({each: getattr(loaded_late, each) for each in loaded_late.__all__})
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    """What is loaded when it is first named is there, too: editors complete it."""
+    return sorted({*globals(), *__all__})

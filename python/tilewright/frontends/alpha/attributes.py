@@ -210,10 +210,17 @@ class Edge:
         return self.to_consumer.then(reads)
 
 
-def edges_of(system: System, equation: Equation) -> Iterator[Edge]:
-    """The dependences of an equation, read by read."""
-    declared = system.declaration(equation.name).domain
-    found = attributes_of(system, equation.expression, equation.indices, declared)
+def edges_of(system: System, equation: Equation, found: Attributes | None = None) -> Iterator[Edge]:
+    """The dependences of an equation, read by read.
+
+    Args:
+        system: where the variables are declared.
+        equation: the equation.
+        found: the attributes of its expression where the variable has values, if they are known.
+    """
+    if found is None:
+        declared = system.declaration(equation.name).domain
+        found = attributes_of(system, equation.expression, equation.indices, declared)
     identity = AffineFunction.identity(equation.indices)
     walker = _EdgeWalker(equation.name, found)
     yield from walker.edges(equation.expression, (), identity, identity.map, found.context[()])

@@ -12,7 +12,7 @@ import tilewright as tw
 from ...base.plurals import counted
 from .attributes import Attributes, attributes_of, edges_of, expression_domain
 from .conversions import type_of
-from .domains import Domain, canonical, fresh_names
+from .domains import AffineFunction, Domain, canonical, fresh_names
 from .errors import complaint, source_of
 from .linear import Floor, Linear
 from .presburger import Constraint
@@ -107,7 +107,7 @@ def check_system(system: System, program: Program | None = None) -> None:
         if not missing.is_empty:
             _undefined(system, equation.expression, (), missing, found)
         _bounded(system, equation.expression, found)
-        _self_dependence(system, equation)
+        _self_dependence(system, equation, found)
 
 
 def _one_definition(system: System) -> None:
@@ -215,8 +215,10 @@ def _unbounded_direction(part: list[Constraint], node: Reduce) -> list[int] | No
     return None if point is None else [*point][: len(indices)]
 
 
-def _self_dependence(system: System, equation: Equation) -> None:
-    for edge in edges_of(system, equation):
+def _self_dependence(system: System, equation: Equation, found: Attributes) -> None:
+    if _reads_others(equation.expression, equation.name, AffineFunction.identity(equation.indices)):
+        return
+    for edge in edges_of(system, equation, found):
         if edge.producer != equation.name:
             continue
         relation = edge.relation
@@ -227,6 +229,26 @@ def _self_dependence(system: System, equation: Equation) -> None:
                 f"{equation.name} needs its own value",
                 Domain(equation.indices, itself.domain), tw.SelfDependenceError,
             )  # fmt: skip
+
+
+def _reads_others(node: Expression, name: str, function: AffineFunction) -> bool:
+    """Whether the expression, at the values of the function, reads the variable at fixed distances other than 0
+    only, if at all: most recurrences do, and need no question to isl."""
+    match node:
+        case Variable():
+            differences = [
+                result - Linear.of(index)
+                for result, index in zip(function.results, function.indices, strict=False)
+            ]
+            return node.name != name or any(
+                each.constant and not each.terms for each in differences
+            )
+        case Dependence():
+            return _reads_others(node.body, name, node.function.after(function))
+        case Reduce():
+            return not any(isinstance(n, Variable) and n.name == name for _, n in walk(node))
+        case _:
+            return all(_reads_others(each, name, function) for each in children(node))
 
 
 # ---- use equations ----

@@ -8,6 +8,7 @@ a program leaves a `Step` behind.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import json
 import os
@@ -24,9 +25,14 @@ __all__ = ["Rewrites", "Step", "recorder"]
 P = ParamSpec("P")
 Kind = TypeVar("Kind", bound="Recorded")
 
-#: The commands that change programs, by name.
-COMMANDS: dict[str, Callable[..., Any]] = {}
+_COMMANDS: dict[str, Callable[..., Any]] = {}
 _FORMAT = "tilewright alpha rewrites"
+
+
+def commands() -> Mapping[str, Callable[..., Any]]:
+    """The commands that change programs, by name."""
+    importlib.import_module(".loaded_late", __package__)  # each registers itself here
+    return _COMMANDS
 
 
 class Recorded(Protocol):
@@ -53,7 +59,7 @@ class Step(NamedTuple):
         Raises:
             DeclarationError: what the command needs does not hold there.
         """
-        return COMMANDS[self.command](program, *self.arguments, **dict(self.keywords))
+        return commands()[self.command](program, *self.arguments, **dict(self.keywords))
 
 
 class Rewrites:
@@ -182,7 +188,7 @@ def recorder(
             result = command(*arguments, **keywords)
             return result._came_from(program, _recorded_step(command.__name__, signature, given))
 
-        COMMANDS[command.__name__] = run
+        _COMMANDS[command.__name__] = run
         return run
 
     return recorded
@@ -215,8 +221,8 @@ def _step(given: Any) -> Step:
             f"a step is (command, arguments, keyword arguments), got {described(given)}"
         )
     name, arguments, keywords = parts
-    if name not in COMMANDS:
-        raise tw.ScheduleError(f"there is no command {name!r}; there are {', '.join(COMMANDS)}")
+    if name not in commands():
+        raise tw.ScheduleError(f"there is no command {name!r}; there are {', '.join(commands())}")
     if not isinstance(arguments, list | tuple):
         raise tw.ScheduleTypeError(
             f"the arguments of {name} are a list, got {described(arguments)}"

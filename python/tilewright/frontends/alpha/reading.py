@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import tilewright as tw
@@ -21,6 +20,7 @@ from .domains import AffineFunction, Domain
 from .errors import Source, complaint
 from .linear import Floor, Linear
 from .mathematics import prototype_of, text_of
+from .parsing import parser
 from .presburger import Constraint, relation_of
 from .tree import (
     Binary,
@@ -58,27 +58,11 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)  # as in the grammar
 _LOGIC = {"&&": "and", "||": "or"}
 
 
-@functools.cache
-def _parser() -> Any:
-    try:
-        import lark  # only programs in Alpha need it
-    except ImportError:
-        raise ImportError("reading Alpha needs the package lark: pip install lark") from None
-    grammar = resources.files(__package__).joinpath("grammar.lark").read_text("utf-8")
-    return lark.Lark(
-        grammar,
-        parser="lalr",
-        start=["program", "domain", "function"],
-        propagate_positions=True,
-        maybe_placeholders=True,
-    )
-
-
 def _parsed(source: Source, start: str) -> Branch:
     import lark
 
     try:
-        tree: Branch = _parser().parse(source.text, start=start)
+        tree: Branch = parser().parse(source.text, start=start)
     except lark.exceptions.UnexpectedToken as error:
         expected = sorted({_spelled(name) for name in error.accepts or error.expected})
         found = "the end of the text" if error.token.type == "$END" else repr(str(error.token))
@@ -105,7 +89,7 @@ def _way_out(source: Source, place: int, start: str) -> str:
 
 
 def _spelled(terminal: str) -> str:
-    for known in _parser().terminals:
+    for known in parser().terminals:
         if known.name == terminal and known.pattern.type == "str":
             return f"'{known.pattern.value}'"
     words = {"$END": "the end", "NAME": "a name", "INTEGER": "an integer", "TYPE": "a type"}
@@ -187,11 +171,18 @@ def _tree(node: Any) -> Branch:
 
 
 def _at(node: Any) -> Position | None:
-    if node is None:
-        return None
-    line = getattr(node, "line", None) or getattr(getattr(node, "meta", None), "line", None)
-    column = getattr(node, "column", None) or getattr(getattr(node, "meta", None), "column", None)
-    return None if line is None or column is None else Position(line, column)
+    """Where a token is, or the first one of a tree: having lark note it for each tree takes as long as parsing."""
+    token = _first_token(node)
+    return None if token is None else Position(token.line, token.column)
+
+
+def _first_token(node: Any) -> Any:
+    if not hasattr(node, "data"):
+        return node
+    for each in node.children:
+        if (found := _first_token(each)) is not None:
+            return found
+    return None
 
 
 class _Reader:
@@ -337,9 +328,9 @@ class _Reader:
         constraints: Any = None
         if _kind(tree) == "unnamed":
             names, constraints = context or (), tree.children[-1]
-        elif tree.children:
-            names = self.indices(_tree(tree.children[0]))
-            constraints = tree.children[1] if _kind(tree) == "named" else None
+        elif len(tree.children) > 1:
+            names = self.indices(_tree(tree.children[1]))
+            constraints = tree.children[2] if _kind(tree) == "named" else None
         else:
             names = context or ()
         parts = [[]] if constraints is None else self.constraints(constraints, names)
@@ -377,7 +368,7 @@ class _Reader:
         return found
 
     def function(self, tree: Any) -> AffineFunction:
-        first, *rest = tree.children
+        _, first, *rest = tree.children
         if not rest:
             return AffineFunction((), tuple(self.affine(each, ()) for each in self.list(first)))
         names = self.indices(first)
@@ -403,7 +394,7 @@ class _Reader:
             case "term" | "group":
                 return self.term(parts[0], names)
             case "grouped_affine":
-                return self.affine(parts[0], names)
+                return self.affine(parts[1], names)
             case "number":
                 return Linear(None, self.integer(parts[0]))
             case "name":
@@ -452,11 +443,11 @@ class _Reader:
         parts, at = tree.children, _at(tree)
         match _kind(tree):
             case "parenthesized":
-                return self.expression(parts[0], names)
+                return self.expression(parts[1], names)
             case "if_":
-                return If(*(self.expression(each, names) for each in parts), position=at)
+                return If(*(self.expression(each, names) for each in parts[1:]), position=at)
             case "case":
-                branches = tuple(self.expression(each, names) for each in parts)
+                branches = tuple(self.expression(each, names) for each in parts[1:])
                 return Case(branches, position=at)
             case "restrict":
                 domain = self.domain(parts[0], names)
@@ -510,9 +501,9 @@ class _Reader:
                 return Dependence(AffineFunction(names, ()), variable, position=at)
             case "index":
                 known = self.context(tree, names)
-                return Index(AffineFunction(known, (self.affine(parts[0], known),)), position=at)
+                return Index(AffineFunction(known, (self.affine(parts[1], known),)), position=at)
             case "value":
-                function = self.function(parts[0])
+                function = self.function(parts[1])
                 if len(function.results) != 1:
                     self.fail(tree, f"val takes one value, not {len(function.results)}")
                 return Index(function, position=at)
@@ -570,7 +561,7 @@ class _Reader:
         return Call(str(name), given, position=_at(tree))
 
     def reduce(self, tree: Any, names: Names) -> Expression:
-        operator, projection, body = tree.children
+        _, operator, projection, body = tree.children
         symbol = _LOGIC.get(str(operator.children[0]), str(operator.children[0]))
         if symbol == "nand":
             self.fail(operator, "nand is not associative and cannot reduce")

@@ -1,6 +1,7 @@
 #include "bindings/bind_sets.h"
 
 #include "polyhedral/cardinality.h"
+#include "polyhedral/explicit_divisions.h"
 #include "polyhedral/integer_points.h"
 
 #include <pybind11/stl.h>
@@ -126,6 +127,10 @@ void bind_set(py::class_<IntegerSet, std::shared_ptr<IntegerSet>> &type) {
       .def("apply", unlocked(&IntegerSet::apply), py::arg("map"))
       .def("before", unlocked(&IntegerSet::before), py::arg("other"), py::arg("or_same"))
       .def("project_out", unlocked(&IntegerSet::project_out), py::arg("positions"))
+      .def("explicit_divisions",
+           [](const IntegerSet &self) {
+             return analyse_unlocked([&] { return held(explicit_divisions(self)); });
+           })
       .def("identity", unlocked(&IntegerSet::identity))
       .def("unwrap", unlocked(&IntegerSet::unwrap))
       .def("points", points_in_python, py::arg("most"))

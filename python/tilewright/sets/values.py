@@ -93,6 +93,11 @@ class Set(NamedUnion):
         (_, names, _) = only(self._shapes(), "project_out")
         return Set._of(self._handle.project_out(positions_of(dimensions, names, "project_out")))
 
+    def explicit_divisions(self) -> Set:
+        """The same with a formula for each integer that is only said to exist: of ``exists e: i-M <= 2e <= i``, e
+        is ``floor(i/2)``. Intersections of such sets stay small."""
+        return Set._of(self._handle.explicit_divisions())
+
     # ---- parameters ----
 
     def params(self) -> Set:

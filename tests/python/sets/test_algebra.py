@@ -77,6 +77,7 @@ def test_of_one_set(drawn: Drawn) -> None:
         assert at(value.lexmin(), size) == by_space(points, min)
         assert at(value.lexmax(), size) == by_space(points, max)
         assert at(value.coalesce(), size) == points
+        assert at(value.explicit_divisions(), size) == points
         for hull in ("simple_hull", "convex_hull", "affine_hull", "polyhedral_hull"):
             assert value <= getattr(value, hull)()
         assert fixed.is_empty == (not points) and bool(fixed) == bool(points)
@@ -219,3 +220,17 @@ def test_projections(drawn: Drawn) -> None:
     assert "N" not in everywhere.parameters
     for size in SIZES:
         assert drawn.points(size) <= set(everywhere.points())
+
+
+def test_integers_that_are_only_said_to_exist_get_a_formula() -> None:
+    pairs = tw.Set(
+        "[N, M] -> { [i, j] : j mod 2 = 0 and 0 <= j <= i and i - M <= j < N and i < N }"
+    )
+    value = pairs.apply("{ [i, j] -> [i] }")
+    explicit = value.explicit_divisions()
+    assert explicit == value
+    assert "exists" not in str(explicit)
+    other = explicit
+    for _ in range(10):
+        other = other & explicit
+    assert len(str(other)) <= len(str(explicit))

@@ -98,14 +98,7 @@ class Domain:
     def parts(self) -> list[list[Constraint]]:
         """The constraints of each polyhedron, over `indices` and parameters."""
         try:
-            return disjuncts(str(self.points.coalesce()), self.indices)
-        except UnknownForm:
-            pass
-        # A complement has no quantifiers without a definition: isl finds the divisions for it.
-        everything = Domain.universe(self.indices).points
-        explicit = everything - (everything - self.points)
-        try:
-            return disjuncts(str(explicit), self.indices)
+            return disjuncts(str(self.points.explicit_divisions().coalesce()), self.indices)
         except UnknownForm as error:
             raise tw.SetError(
                 f"no constraints without quantifiers say {self.points}: {error}"
@@ -166,7 +159,7 @@ class Domain:
         """The points that the function takes those of this domain to."""
         return Domain(
             tuple(names) if names is not None else function.result_names(),
-            self.points.apply(function.map).coalesce(),
+            self.points.apply(function.map).explicit_divisions().coalesce(),
         )
 
     def preimage(self, function: AffineFunction) -> Domain:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import tilewright as tw
 
+from ... import _core
 from ...base.checks import described
 from ...base.plurals import counted
 from .advice import advice_on, meant_by
@@ -191,6 +192,7 @@ class _Reader:
     def __init__(self, source: Source, parameters: Sequence[str]) -> None:
         self.source = source
         self.parameters = tuple(parameters)
+        self.renamed: dict[str, str] = {}
         self.variables: dict[str, Declaration] = {}
         self.functions: dict[str, External] = {}
 
@@ -216,6 +218,10 @@ class _Reader:
     def system(self, tree: Branch, externals: tuple[External, ...]) -> System:
         name, domain, *sections = tree.children
         parameters = self.domain(domain, ())
+        for word in self.renamed:
+            self.fail(
+                domain, f"{word} is a word of isl's notation, so no parameter can have this name"
+            )
         self.parameters = parameters.indices
         self.functions = {each.name: each for each in externals}
         declarations: list[Declaration] = []
@@ -302,8 +308,18 @@ class _Reader:
 
     # ---- domains and functions ----
 
+    def spelled(self, token: Any) -> str:
+        """The name of an index. Only its position means anything, so words that isl knows get another name: `and_`."""
+        name = str(token)
+        if name not in self.renamed and not _core.is_identifier(name):
+            new = f"{name}_"
+            while re.search(rf"\b{new}\b", self.source.text):
+                new += "_"
+            self.renamed[name] = new
+        return self.renamed.get(name, name)
+
     def indices(self, tree: Branch) -> tuple[str, ...]:
-        names = tuple(map(str, tree.children))
+        names = tuple(map(self.spelled, tree.children))
         for number, name in enumerate(names):
             if name in names[:number]:
                 self.fail(tree, f"the index {name} is named twice")
@@ -428,14 +444,15 @@ class _Reader:
         return int(text)
 
     def index(self, token: Any, names: tuple[str, ...]) -> Linear:
-        if token not in names and token not in self.parameters:
+        name = self.spelled(token)
+        if name not in names and name not in self.parameters:
             known = ", ".join([*names, *self.parameters]) or "none"
             self.fail(
                 token,
                 f"{token} is neither an index nor a parameter here; there are {known} (index names "
                 "are those of the domain or function, else of the left-hand side)",
             )
-        return Linear.of(str(token))
+        return Linear.of(name)
 
     # ---- expressions ----
 

@@ -28,7 +28,7 @@ from .verifying.answers import (
 )
 from .verifying.causality import dependence_verdict, pair_of
 from .verifying.dependences import Flow, accumulations, answers_map, flows_of
-from .verifying.memory import memory_verdicts, overwritten_outputs
+from .verifying.memory import memory_rank, memory_verdicts, overwritten_outputs
 from .verifying.orders import Order, OrderOfAnyTiles, Timed
 
 __all__ = [
@@ -270,11 +270,7 @@ class _Verifier:
         spaces = self.plan.spaces
         for space in sorted(set(spaces.values())):
             counts = {
-                name: len(self.plan.mapping.memory[name].moduli)
-                if name in self.plan.mapping.memory
-                else self.plan.system.declaration(name).domain.arity
-                for name, own in spaces.items()
-                if own == space
+                name: memory_rank(self.plan, name) for name, own in spaces.items() if own == space
             }
             if len(set(counts.values())) > 1:
                 listed = ", ".join(f"{name} {count}" for name, count in counts.items())

@@ -25,6 +25,9 @@ MISTAKES = {
     "overlapping branches": (
         HEAD + "    X[i] = case {i<3} : A[i]; {i>=2} : A[i]; esac;",
         tw.DeclarationError, 5, 31, r"branches 1 and 2 of this case overlap, for example at \[i = 2\] with N = 4"),
+    "a word of isl as a parameter": (
+        HEAD.replace("N | N>3", "N, exists | N>3") + EQUATION,
+        tw.DeclarationError, 1, 10, "exists is a word of isl's notation, so no parameter can have this name"),
     "no branch": (
         HEAD + "    X[i] = case {i<3} : A[i]; {i>3} : A[i]; esac;",
         tw.DomainError, 5, 12, r"no branch of this case has a value, for example at \[i = 3\]"),

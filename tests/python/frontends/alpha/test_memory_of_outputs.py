@@ -133,3 +133,19 @@ def test_a_public_script_that_tiles(tmp_path: Path) -> None:
         alpha.run_script(tmp_path / "g.cs")
         text = (tmp_path / "out" / "g.c").read_text(encoding="utf-8")
         assert ("g_tiles(" in text) != shares and (" 32" in text or shares)
+
+
+@pytest.mark.parametrize(("variables", "space"), [("T", "C"), ("T,U", "room"), ("T,U", "U")])
+def test_arrays_of_other_ranks_do_not_share_a_memory(variables: str, space: str) -> None:
+    text = PRODUCT.replace("local", "local double U {i | 0<=i<N};").replace(
+        "C[i,j] = T[i,j,N-1]", "U[i] = T[i,i,0]; C[i,j] = T[i,j,N-1] + U[i]"
+    )
+    p = alpha.SetMemorySpace(alpha.load(text), space, variables)
+    found = alpha.verify(p)
+    assert not found
+    (problem,) = found.problems
+    counted = "T 3, C 2" if space == "C" else "T 3, U 1"
+    assert "has several numbers of dimensions" in problem.message
+    assert sorted(counted.split(", ")) == sorted(problem.message.split(": ")[1].split(", "))
+    with pytest.raises(tw.ScheduleError, match="cannot be stored in buffer"):
+        p["g"]

@@ -19,7 +19,23 @@ from .causality import instance_at
 from .dependences import Flow, answers_map
 from .orders import Order, OrderOfClearing, Timed
 
-__all__ = ["cells_map", "memory_verdicts", "overwritten_outputs"]
+__all__ = ["cells_map", "memory_rank", "memory_verdicts", "overwritten_outputs"]
+
+
+def memory_rank(plan: Plan, variable: str) -> int:
+    """The number of dimensions of the memory that a variable asks for."""
+    mapping = plan.mapping.memory.get(variable)
+    if mapping is not None:
+        return len(mapping.moduli)
+    return plan.system.declaration(variable).domain.arity
+
+
+def _sharing(plan: Plan, variable: str) -> list[str]:
+    """The variables that are kept where this one is, if one memory can keep both; `verify` says so if not."""
+    space, rank = plan.spaces.get(variable), memory_rank(plan, variable)
+    if space is None:
+        return [variable]
+    return [n for n, s in plan.spaces.items() if s == space and memory_rank(plan, n) == rank]
 
 
 def cells_map(plan: Plan, variable: str) -> tw.Map:
@@ -61,10 +77,9 @@ def memory_verdicts(
     mapping = plan.mapping
     for flow in flows:
         read = flow.producer
-        space = plan.spaces.get(read)
-        if space is None and read not in mapping.memory:
+        if read not in plan.spaces and read not in mapping.memory:
             continue
-        for writer in [n for n, s in plan.spaces.items() if s == space] if space else [read]:
+        for writer in _sharing(plan, read):
             written, until = order_of(writer, read), order_of(flow.consumer, writer)
             yield _verdict(plan, flow, writer, timed, written, until)
             clearings: list[tuple[Order, Order]] = []
@@ -97,7 +112,7 @@ def overwritten_outputs(
             continue
         values = plan.statements[output]
         place = answers_map(values).then(cells_map(plan, output))
-        for writer in [name for name, own in plan.spaces.items() if own == space != name]:
+        for writer in [name for name in _sharing(plan, output) if name != output]:
             other = answers_map(plan.statements[writer]).then(cells_map(plan, writer))
             order = order_of(writer, output)
             if output in cleared:

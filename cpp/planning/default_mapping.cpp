@@ -19,10 +19,13 @@ namespace tilewright {
 
 namespace {
 
-/// What isl's scheduler may take for one order. It counts pivots of a tableau that grows by cuts
-/// while it finds no integer point: this many take some seconds, and orders that are found need
-/// fewer.
-constexpr std::uint64_t scheduler_operation_limit = 40'000;
+/// What isl's scheduler may take for one order of some computations. It counts pivots of a tableau,
+/// which grows by cuts while it finds no integer point: those that it may take for two computations
+/// take some seconds. Orders that are found need fewer, and more for more computations.
+std::uint64_t scheduler_operation_limit(std::size_t computations) {
+  constexpr std::uint64_t least = 40'000, most = 200'000;
+  return std::clamp<std::uint64_t>(5'000 * computations * computations * computations, least, most);
+}
 
 /// isl's scheduler finds no order, as where any earlier element may be read.
 struct NoOrder {};
@@ -66,7 +69,7 @@ std::vector<isl::map> times_by_isl(const Program &program,
   for (const FlowGraph::Edge &edge : graph.flow) {
     validity = validity.unite(isl::union_map(edge.relation));
   }
-  const OperationLimit limit(scheduler_operation_limit);
+  const OperationLimit limit(scheduler_operation_limit(graph.nodes.size()));
   isl_schedule_constraints *constraints = isl_schedule_constraints_on_domain(domain.copy());
   constraints = isl_schedule_constraints_set_validity(constraints, validity.copy());
   constraints = isl_schedule_constraints_set_proximity(constraints, validity.copy());

@@ -16,12 +16,12 @@ import tilewright as tw
 from ... import _core
 from ...base.checks import described
 from ...base.plurals import counted
-from .advice import advice_on, meant_by
+from .advice import meant_by
 from .domains import AffineFunction, Domain
 from .errors import Source, complaint
 from .linear import Floor, Linear
 from .mathematics import prototype_of, text_of
-from .parsing import parser
+from .parsing import parsed
 from .presburger import Constraint, relation_of
 from .tree import (
     Binary,
@@ -59,49 +59,6 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)  # as in the grammar
 _LOGIC = {"&&": "and", "||": "or"}
 
 
-def _parsed(source: Source, start: str) -> Branch:
-    import lark
-
-    try:
-        tree: Branch = parser().parse(source.text, start=start)
-    except lark.exceptions.UnexpectedToken as error:
-        expected = sorted({_spelled(name) for name in error.accepts or error.expected})
-        found = "the end of the text" if error.token.type == "$END" else repr(str(error.token))
-        lines = source.text.splitlines() or [""]
-        at = Position(error.line, error.column)
-        if error.line is None or error.line < 1:
-            at = Position(len(lines), len(lines[-1]) + 1)
-        message = f"syntax error at {found}; expected {', '.join(expected)}"
-        place = len(source.text) if error.pos_in_stream is None else error.pos_in_stream
-        if error.token.type == "$END":
-            place = len(source.text)
-        raise complaint(source, at, message + _way_out(source, place, start)) from None
-    except lark.exceptions.UnexpectedCharacters as error:
-        at = Position(error.line, error.column)
-        found = source.text[error.pos_in_stream or 0]
-        way_out = _way_out(source, error.pos_in_stream or 0, start)
-        raise complaint(source, at, f"{found!r} is no character of Alpha{way_out}") from None
-    return tree
-
-
-def _way_out(source: Source, place: int, start: str) -> str:
-    advice = advice_on(source.text, place, start)
-    return "" if advice is None else f"; {advice}"
-
-
-def _spelled(terminal: str) -> str:
-    for known in parser().terminals:
-        if known.name == terminal and known.pattern.type == "str":
-            return f"'{known.pattern.value}'"
-    words = {"$END": "the end", "NAME": "a name", "INTEGER": "an integer", "TYPE": "a type"}
-    words |= {name: f"'{name[:-1].lower()}'" for name in ("INPUTS", "OUTPUTS", "LOCALS")}
-    words |= {"EXTREMUM": "'min', 'max'", "RELATION": "a relation", "UNEQUAL": "'!='"}
-    words |= {"AND": "'and'", "OR": "'or'", "NOT": "'not'", "TRUTH": "'true', 'false'"}
-    words |= {"REAL": "a number", "SUFFIXED": "a number", "INTEGER": "an integer"}
-    words |= {"EQUATIONS": "'let'", "OVER": "'over'", "UNSIGNED": "'unsigned'"}
-    return words.get(terminal, terminal.strip("_").lower())
-
-
 def _dimensions(declared: Declaration) -> str:
     return counted(declared.domain.arity, "dimension")
 
@@ -119,7 +76,7 @@ def read(text: str, file: str = "<alpha>") -> Program:
             source, Position(1, 1),
             f"the text holds {found}, no system; one begins as in affine name {{N | N > 0}}",
         )  # fmt: skip
-    tree = _parsed(source, "program")
+    tree = parsed(source, "program")
     externals = tuple(
         _Reader(source, ()).external(each) for each in tree.children if _kind(each) == "external"
     )
@@ -144,7 +101,7 @@ def read_domain(text: str, parameters: Sequence[str], names: Names = None) -> Do
     """
     _require_text(text, "a domain", "{i | i==0}")
     source = Source("<domain>", text)
-    return _Reader(source, parameters).domain(_parsed(source, "domain"), names)
+    return _Reader(source, parameters).domain(parsed(source, "domain"), names)
 
 
 def read_function(text: str, parameters: Sequence[str]) -> AffineFunction:
@@ -152,7 +109,7 @@ def read_function(text: str, parameters: Sequence[str]) -> AffineFunction:
     _require_text(text, "a function", "(i,j -> i+j)")
     plain = text.replace(" ", "").replace(")->(", "->").replace("→", "->")
     source = Source("<function>", plain)
-    return _Reader(source, parameters).function(_parsed(source, "function"))
+    return _Reader(source, parameters).function(parsed(source, "function"))
 
 
 def _require_text(text: object, what: str, example: str) -> None:

@@ -164,7 +164,9 @@ class _Rewrite:
             self.piece(made, domain, value, first)
         for name in names:
             if name in self.found.members:
-                self.define_member(self.found.members[name], pairs)
+                # The first iterations that need earlier ones may be in several blocks.
+                starting = first if self.found.firsts_are_steps else pairs
+                self.define_member(self.found.members[name], starting, pairs)
             else:
                 self.define(self.arrays[name], pairs)
         outputs = [self.output(name) for name in self.old.outputs]
@@ -227,8 +229,11 @@ class _Rewrite:
                     "iterations, which need no earlier one; give it one, or put what reads earlier "
                     "iterations for it into it (Inline)"
                 )
-            name = self.fresh(f"{member.name}_first")
-            self.firsts[member.name] = self.of_pieces(name, member, member.firsts)
+        steps = self.found.firsts_are_steps
+        for member in self.found.members.values() if steps else self.carriers():
+            if member.firsts:
+                name = self.fresh(f"{member.name}_first")
+                self.firsts[member.name] = self.of_pieces(name, member, member.firsts)
         whole = self.blocks_of(self.steps)
         summary = summary_of(
             self.found,
@@ -399,12 +404,21 @@ class _Rewrite:
         return Domain(tuple(self.iterators), blocks.points.apply(cutting.reverse()))
 
     def define_member(
-        self, member: Member, pairs: Sequence[tuple[_core.Computation, _core.Computation]]
+        self,
+        member: Member,
+        starting: Sequence[tuple[_core.Computation, _core.Computation]],
+        pairs: Sequence[tuple[_core.Computation, _core.Computation]],
     ) -> None:
-        """The pieces of a member; those that read earlier values, apart at the start of a block."""
+        """The pieces of a member; those that read earlier values, apart at the start of a block.
+
+        Args:
+            member: the member.
+            starting: what stands for the computations in its first iterations.
+            pairs: what stands for them in the others.
+        """
         made = self.new[member.name]
         for domain, value in member.firsts:
-            self.piece(made, domain, value, pairs)
+            self.piece(made, domain, value, starting)
         seeds = [
             (self.arrays[name], self.seeds[name]._handle) if name in self.seeds else (old, new)
             for (old, new), name in ((pair, pair[0].name) for pair in pairs)

@@ -94,7 +94,39 @@ class Commands:
                     return
                 except (tw.ScheduleError, tw.IllegalScheduleError):
                     pass  # then one by one, or all blocks of a phase before the next phase
+        try:
+            self.in_phases(made, given, explicit, outer, inner)
+        except tw.IllegalScheduleError as error:
+            apart = [e for e in self.found.members if e not in made.outputs]
+            if error.code != "TW212" or not apart:
+                raise
+            # Partial values that an output only shows the last of lie in its place: not those of blocks.
+            self.in_phases(made, given, explicit, outer, inner, apart)
+        for name in self.totals:
+            if name in made.computations:
+                made[name].parallelize(self.block)
+
+    def in_phases(
+        self,
+        made: tw.Function,
+        given: Sequence[tuple[str, str, Any]],
+        explicit: str,
+        outer: str,
+        inner: str,
+        apart: Sequence[str] = (),
+    ) -> None:
+        """All blocks of a phase before the next phase.
+
+        Args:
+            made: the new function.
+            given: commands of the other computations.
+            explicit: times of all computations, if they need them.
+            outer, inner: names of the loops of the members.
+            apart: members that are kept in memory of their own.
+        """
         with made.transaction():
+            for name in apart:
+                made[name].auto_allocate_map()
             if explicit:
                 made.set_schedule(explicit)
             else:
@@ -107,9 +139,6 @@ class Commands:
             for computation, command, arguments in given:
                 made._apply(computation, command, list(arguments), None)
             made[next(iter(self.found.members))].parallelize(outer)
-        for name in self.totals:
-            if name in made.computations:
-                made[name].parallelize(self.block)
 
     def inner_members(self, made: tw.Function) -> list[str]:
         """The members that nobody else needs; views are read for those who read them."""
@@ -125,9 +154,13 @@ class Commands:
         return [name for name in self.found.members if name not in read]
 
     def order_firsts(self, made: tw.Function) -> None:
-        """First values one after the other: one may read another's, and blocks read them all."""
+        """First values one after the other, or iteration by iteration if some need earlier ones: one may read
+        another's, and blocks read them all."""
         for before, name in pairwise(self.firsts):
-            made[name].after(before)
+            if self.found.firsts_are_steps:
+                made[name].after(before, self.along)
+            else:
+                made[name].after(before)
 
     @property
     def is_plain(self) -> bool:
@@ -277,13 +310,18 @@ class Commands:
             times: those of other computations, among each other.
         """
         members, later = list(self.found.members), self.readers(made)
-        own = {*members, *self.carries, *later}
+        firsts = self.firsts if self.found.firsts_are_steps else []
+        own = {*members, *self.carries, *later, *firsts}
         before = [each for each in made.computations if each not in own]
-        place = len(before) + 1
+        place = len(before) + 2
         rows: list[tuple[str, list[str], list[str], int]] = []
+        sign = "-" if self.found.direction < 0 else ""
+        for number, name in enumerate(firsts):
+            old = list(self.found.iterators)
+            new = [f"{sign}{each}" if each == self.along else each for each in old]
+            rows.append((name, old, ["1", *new], number))
         for number, name in enumerate(self.carries):
             old = list(self.block_names)
-            sign = "-" if self.found.direction < 0 else ""
             new = [f"{sign}{each}" if each == self.block else each for each in old]
             rows.append((name, old, [str(place), *new], number))
         for number, name in enumerate(members):
@@ -297,7 +335,7 @@ class Commands:
                 first = place + 2 if name in later else 0
                 rows.append((name, old, [str(first), *times[name]], 0))
             else:
-                first = number + 1 + (3 if name in later else 0)
+                first = number + 2 + (3 if name in later else 0)
                 rows.append((name, old, [str(first), *old], 0))
         length = max(len(new) for _, _, new, _ in rows)
         maps = []

@@ -88,6 +88,18 @@ class Recurrence:
         return self.members[self.states[0].computation]
 
     @property
+    def firsts_are_steps(self) -> bool:
+        """Whether some first iterations need earlier ones."""
+        return any(
+            node.producer is not None
+            and node.producer.name in self.members
+            and place_of(node, member.computation.iterators) != (0, 0)
+            for member in self.members.values()
+            for _, value in member.firsts
+            for node in value.nodes()
+        )
+
+    @property
     def iterators(self) -> list[str]:
         """The names of the iterators, outermost first."""
         return list(self.first.computation.iterators)
@@ -216,6 +228,7 @@ def _recurrence(
             f"an iteration needs {len(states)} earlier values, of which {_MOST_STATES} are the most",
         )
     found = Recurrence({each: members[each] for each in ordered}, axis, direction, states)
+    _begin_with_all_states(found)
     _require_one_start(found, name)
     return found
 
@@ -324,6 +337,28 @@ def _in_order(members: dict[str, Member], name: str) -> list[str]:
             raise _refusal(name, "values of one iteration need each other")
         ordered.append(ready[0])
     return ordered
+
+
+def _begin_with_all_states(found: Recurrence) -> None:
+    """Iterations that do not have all earlier values before them are first ones, even if they need some of
+    them: the second of ``x[i-1] + x[i-2]`` may be computed of the first alone."""
+    carriers = {state.computation for state in found.states}
+    if any(
+        delay
+        for member in found.members.values()
+        if member.name not in carriers
+        for _, delay, _ in _accesses(found.members, member, member.name)
+    ):
+        return  # what only passes earlier values on is to be put into its readers
+    longest = max(state.delay for state in found.states)
+    back = tw.Map(_shifted(found.first.domain.arity, found.axis, longest * found.direction))
+    for member in found.members.values():
+        whole = Domain(member.domain.indices, member.domain.points.apply(back))
+        parts = [(domain & whole, domain - whole, value) for domain, value in member.steps]
+        if all(late.is_empty for late, _, _ in parts):
+            continue
+        member.steps = [(late, value) for late, _, value in parts if not late.is_empty]
+        member.firsts += [(early, value) for _, early, value in parts if not early.is_empty]
 
 
 def _require_one_start(found: Recurrence, name: str) -> None:

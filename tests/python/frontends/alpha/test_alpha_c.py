@@ -283,3 +283,49 @@ def test_9_1_prototypes_of_the_library_are_its_own(tmp_path: Path) -> None:
         subprocess.run(["make", "-s", "check-noprompt"], cwd=tmp_path, check=True, timeout=120)
         found = run(tmp_path, "t.check-noprompt", "7", text=" ".join(map(repr, map(float, given))))
         assert [float(each) for each in found.stdout.split()] == wanted.tolist()
+
+
+WRAPPED = """affine ch {N, M | N>3 && M%2==0} input long A {i | 0<=i<N-5}; output long S {i,j | 0<=i<N && 0<=j<M};
+let S[i,j] = [i-j]; ."""
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "said"),
+    [
+        ("4 2", 0, ""),
+        ("4 0", 0, ""),
+        ("4", 2, "usage: "),
+        ("3 2", 2, "the parameters of ch must satisfy M==2*floor((M)/2) && N>=4"),
+        ("4 3", 2, "the parameters of ch must satisfy"),
+        ("x 2", 2, "N must be an integer of 64 bits, got x"),
+        ("4 2.5", 2, "M must be an integer of 64 bits, got 2.5"),
+        ("99999999999999999999 2", 2, "N must be an integer of 64 bits, got 99999999999999999999"),
+        ("1000000000000000000 2", 2, "there is no memory for A"),
+        ("4 2 3 5", 0, ""),
+        ("4 2 3", 2, "usage: "),
+        ("4 2 0 5", 2, "rows must be an integer of 64 bits above 0, got 0"),
+        ("4 2 3 y", 2, "columns must be an integer of 64 bits above 0, got y"),
+    ],
+)
+def test_9_4_main_checks_its_arguments(given: str, status: int, said: str, tmp_path: Path) -> None:
+    p = alpha.SetTiling(
+        alpha.SetSTMap(alpha.load(WRAPPED), "S", "(i,j->i,j)"), "0,1", "rows,columns"
+    )
+    for generate in (alpha.generateScheduledC, alpha.generateWrapperC, alpha.generateMakefile):
+        generate(p, "ch", tmp_path)
+    flags = "CFLAGS=-O1 -std=gnu11 -Wall -Werror -fopenmp"
+    subprocess.run(["make", "-s", "-C", tmp_path, flags], check=True)
+    done = subprocess.run(
+        [tmp_path / "ch", *given.split()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status
+    assert said in done.stderr
+
+
+def test_9_4_main_without_arguments(tmp_path: Path) -> None:
+    p = alpha.load("affine one {} output long S; let S = 3; .")
+    for generate in (alpha.generateWriteC, alpha.generateWrapperC, alpha.generateMakefile):
+        generate(p, "one", tmp_path)
+    flags = "CFLAGS=-O1 -std=gnu11 -Wall -Werror -fopenmp"
+    subprocess.run(["make", "-s", "-C", tmp_path, flags], check=True)
+    assert subprocess.run([tmp_path / "one"], check=False).returncode == 0

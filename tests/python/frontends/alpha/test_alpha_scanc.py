@@ -163,3 +163,12 @@ def test_9_3_with_the_wrapper(tmp_path: Path) -> None:
         text=True, timeout=60, check=True,
     )  # fmt: skip
     assert found.stdout.split() == ["1", "1", "4", "4", "5"]
+
+
+def test_second_order_with_two_branches_to_start(tmp_path: Path) -> None:
+    p = alpha.load("""affine iir {N | N>3} input long A {i | 0<=i<N}; output long X {i | 0<=i<N};
+      let X[i] = case {| i==0} : A[i]; {| i==1} : A[i]+X[i-1]; {| i>=2} : A[i]+X[i-1]-2*X[i-2]; esac; .""")
+    a = np.random.default_rng(1).integers(-9, 9, 50)
+    (found,) = compiled(p, "iir", tmp_path, {"N": 50}, a)
+    np.testing.assert_array_equal(found, p["iir"](a))
+    assert "Scans over blocks of 16: X." in (tmp_path / "iir.c").read_text("utf-8")

@@ -7,15 +7,41 @@ from collections.abc import Sequence
 from ..conversions import C_TYPES
 from ..errors import complaint, source_of
 from ..kernels import array_bounds, identifier
+from ..printing import constraint_text
 from ..tree import Declaration, System
-from .statements import RESERVED, affine_text
+from .statements import RESERVED, affine_text, condition_text
 from .writing import signature
 
 __all__ = ["make_text", "wrapper_c"]
 
-_OWN = {"argc", "argv", "at", "begin", "end", "wrong"}
+_OWN = {"argc", "argv", "array_of_zeros", "at", "begin", "end", "integer_argument", "wrong"}
 _FORMATS = {"float": ("%f", "float"), "double": ("%lf", "double")}
 _TOLERANCES = {"float": "1e-4", "double": "1e-6"}
+_INTEGER = [
+    "static int64_t integer_argument(const char *name, const char *text, int64_t least) {",
+    "  char *behind;",
+    "  errno = 0;",
+    "  const long long value = strtoll(text, &behind, 10);",
+    "  if (behind == text || *behind != 0 || errno != 0 || value < least) {",
+    '    fprintf(stderr, "%s must be an integer of 64 bits%s, got %s\\n", name,',
+    '            least > 0 ? " above 0" : "", text);',
+    "    exit(2);",
+    "  }",
+    "  return value;",
+    "}",
+    "",
+]
+_ZEROS = [
+    "static void *array_of_zeros(const char *name, int64_t count, size_t size) {",
+    "  void *made = calloc((size_t)(count > 0 ? count : 0) + 1, size);",
+    "  if (made == NULL) {",
+    '    fprintf(stderr, "there is no memory for %s\\n", name);',
+    "    exit(2);",
+    "  }",
+    "  return made;",
+    "}",
+    "",
+]
 
 
 def wrapper_c(system: System, sizes: Sequence[str] = ()) -> str:
@@ -36,10 +62,11 @@ def wrapper_c(system: System, sizes: Sequence[str] = ()) -> str:
     outputs = system.of_kind("output")
     prototype = signature(system)
     lines = [
-        "#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>", "#include <stdio.h>",
+        "#include <errno.h>", "#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>", "#include <stdio.h>",
         "#include <stdlib.h>", "#include <time.h>", "", *_floors(system), f"{prototype};", "#ifdef VERIFY",
         *_tolerances(outputs), f"{prototype.replace(f'void {name}(', f'void {name}_verify(', 1)};", "#endif", "",
-        *_tiles(name, sizes), "int main(int argc, char **argv) {",
+        *_tiles(name, sizes), *(_INTEGER if sizes or system.parameters.indices else ()), *_ZEROS,
+        "int main(int argc, char **argv) {",
         *_parameters(system, sizes),
     ]  # fmt: skip
     for each in (*system.of_kind("input"), *outputs):
@@ -90,7 +117,9 @@ def _require_names(system: System) -> None:
 def _floors(system: System) -> list[str]:
     """What extents such as ``floor(N/2)`` need."""
     given = (*system.of_kind("input"), *system.of_kind("output"))
-    if not any("floor_divide" in affine_text(e) for g in given for e in array_bounds(system, g)):
+    texts = [affine_text(each) for one in given for each in array_bounds(system, one)]
+    texts.append(condition_text(system.parameters.parts))
+    if not any("floor_divide" in each for each in texts):
         return []
     return [
         "static inline int64_t floor_divide(int64_t a, int64_t b) {",
@@ -130,11 +159,20 @@ def _parameters(system: System, sizes: Sequence[str]) -> list[str]:
         "  }",
     ]
     for number, name in enumerate(names, 1):
-        lines.append(f"  const int64_t {name} = strtoll(argv[{number}], NULL, 10);")
+        read = f'integer_argument("{name}", argv[{number}], INT64_MIN)'
+        lines.append(f"  const int64_t {name} = {read};")
+    allowed = " || ".join(constraint_text(part, names) for part in system.parameters.parts)
+    if names and allowed:
+        lines += [
+            f"  if (!({condition_text(system.parameters.parts)})) {{",
+            f'    fprintf(stderr, "the parameters of {system.name} must satisfy %s\\n", "{allowed}");',
+            "    return 2;",
+            "  }",
+        ]
     if sizes:
         given = ", ".join(
-            f"strtoll(argv[{number}], NULL, 10)"
-            for number in range(len(names) + 1, len(names) + 1 + len(sizes))
+            f'integer_argument("{each}", argv[{number}], 1)'
+            for number, each in enumerate(sizes, len(names) + 1)
         )
         tiles = f"{identifier(system.name)}_tiles"
         lines.append(f"  if (argc == {counts[-1]} && {tiles}) {tiles}({given});")
@@ -151,15 +189,20 @@ def _allocated(system: System, declared: Declaration) -> list[str]:
     kind, name, count = C_TYPES[declared.type], declared.name, _count(system, declared)
     lines = [
         f"  const int64_t {name}_count = {count};",
-        f"  {kind} *{name} = calloc((size_t){name}_count + 1, sizeof *{name});",
+        f"  {kind} *{name} = {_zeroed(name)};",
     ]
     if declared.kind == "output":
         lines += [
             "#ifdef VERIFY",
-            f"  {kind} *{name}_verify = calloc((size_t){name}_count + 1, sizeof *{name});",
+            f"  {kind} *{name}_verify = {_zeroed(name)};",
             "#endif",
         ]
     return lines
+
+
+def _zeroed(name: str) -> str:
+    """An array, and perhaps an element that nobody reads: calloc may give nothing for no bytes."""
+    return f'array_of_zeros("{name}", {name}_count, sizeof *{name})'
 
 
 def _element(system: System, declared: Declaration) -> tuple[str, str]:

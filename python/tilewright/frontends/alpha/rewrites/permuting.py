@@ -80,7 +80,9 @@ def _regions(
     variables: list[tuple[str, Domain]], context: Domain
 ) -> list[tuple[tuple[str, ...], Domain]]:
     """Where which of the variables exist: D1, D12, D2 for two of them."""
-    regions: list[tuple[tuple[str, ...], Domain]] = [((), context)]
+    regions: list[tuple[tuple[str, ...], Domain]] = []
+    if not context.is_empty:
+        regions.append(((), context))
     for name, domain in variables:
         following: list[tuple[tuple[str, ...], Domain]] = []
         for chosen, region in regions:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import tilewright as tw
 
-from ...base.checks import a_path, described
+from ...base.checks import DECLARATION, a_path, an_integer, described
 from . import tree
 from .c.scanning import scan_c
 from .c.wrapping import make_text, wrapper_c
@@ -412,6 +412,7 @@ def generateScanC(
     """Writes NAME.c, C with OpenMP in which the recurrences of the system are scans over blocks of `size`
     values; `associative` names external functions that are associative. See `c.scanning`."""
     _require_program(program, "generateScanC")
+    size = an_integer(size, "the size of generateScanC", DECLARATION, minimum=2, bits=31)
     externs = [_extern(program, name) for name in _names(associative, "associative=")]
     text = scan_c(
         program.system(system), program.tree, program._externs, size, reassociate, externs

@@ -245,15 +245,18 @@ def load(
     """
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         path = Path(source)
-        return _loaded(Source(str(path), path.read_text(encoding="utf-8")), externs)
+        return _loaded(str(path), path.read_text(encoding="utf-8"), externs)
     if not isinstance(source, str):
         raise tw.DeclarationTypeError(
             f"tw.alpha.load takes the text of a program or a path, not {type(source).__name__}"
         )
-    return _loaded(Source("<alpha>", source), externs)
+    return _loaded("<alpha>", source, externs)
 
 
-def _loaded(source: Source, externs: Mapping[str, tw.Extern] | None) -> Program:
+def _loaded(file: str, text: str, externs: Mapping[str, tw.Extern] | None) -> Program:
+    source = Source(
+        file, text.removeprefix("\ufeff")
+    )  # the mark that some editors begin files with
     try:
         read_tree = read(source.text, source.file)
         require_shallow(source, read_tree)

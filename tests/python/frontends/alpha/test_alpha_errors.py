@@ -331,3 +331,28 @@ def test_scans_that_are_not_cut(steps: str, reason: str, tmp_path: Path) -> None
       local long x {{t|0<=t<N}}; let {steps} .""")
     with pytest.raises(tw.DeclarationError, match=reason):
         tw.alpha.generateScanC(program, "one", tmp_path, reassociate=True)
+
+
+def test_the_mark_that_some_editors_begin_files_with(tmp_path: Path) -> None:
+    text = HEAD + EQUATION + "."
+    path = tmp_path / "marked.ab"
+    path.write_text(text, encoding="utf-8-sig")
+    assert alpha.load(path) == alpha.load("\ufeff" + text) == alpha.load(text)
+
+
+def test_the_size_of_scan_blocks_is_checked_once(tmp_path: Path) -> None:
+    program = alpha.load(HEAD + "    X[i] = case {i==0} : A[i]; {i>0} : X[i-1]; esac; .")
+    with pytest.raises(
+        tw.DeclarationError, match=r"\] the size of generateScanC must be at least 2, got 1"
+    ):
+        alpha.generateScanC(program, "t", tmp_path, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [("A[j]", "it is a dependence"), ("A[j] - A[i]", "it is one of -"), ("[i]", "it is an index")],
+)
+def test_what_cannot_be_taken_out_of_a_sum(body: str, shown: str) -> None:
+    program = alpha.load(HEAD + f"    X[i] = reduce(+, [j], {{| 0<=j<N}} : {body}); .")
+    with pytest.raises(tw.DeclarationError, match=rf"distributes over \+; {shown}"):
+        alpha.FactorOutFromReduction(program, "[0, 0, 0]")

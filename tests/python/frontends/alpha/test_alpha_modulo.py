@@ -53,6 +53,8 @@ def test_a_reduction_that_nothing_needs_is_refused() -> None:
     """Its equation's domain is empty: no branch of the case has a place in the sum."""
     p = alpha.load("""affine s {N | N>1} input long A {i | 0<=i<N}; output long X {i | 0<=i<N && i<0};
       let X = reduce(+, (i,j->i), {| 0<=j<N} : case {| j==0} : (i,j->j)@A; {| j>0} : (i,j->j-1)@A; esac); .""")
-    with pytest.raises(tw.DeclarationError, match="line 2, column 15: .*has no points that are needed"):
+    with pytest.raises(
+        tw.DeclarationError, match=r"line 2, column 15: .*has no points that are needed"
+    ):
         alpha.PermutationCaseReduce(p, "s", "X")
     assert alpha.simplify_reductions(p).program["s"](np.arange(3)).shape == (0,)

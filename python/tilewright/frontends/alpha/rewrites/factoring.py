@@ -64,7 +64,7 @@ def factor_out_from_reduction(system: System, place: Path, *, reassociate: bool 
         raise refused(
             system, node,
             "the body must be two operands of an operator that distributes over "
-            f"{node.operator}, which {_shown(body)} does not",
+            f"{node.operator}; it is {_shown(body)}",
         )  # fmt: skip
     found = attributes(system, equation)
     domain, names = found.context[step(path, 0)], found.names[path]
@@ -126,7 +126,10 @@ def _chained(body: Binary, operands: list[Expression]) -> Expression:
 
 
 def _shown(node: Expression) -> str:
-    return node.operator if isinstance(node, Binary) else type(node).__name__.lower()
+    if isinstance(node, Binary):
+        return f"one of {node.operator}"
+    kind = type(node).__name__.lower()
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _outside(

@@ -329,3 +329,19 @@ def test_9_4_main_without_arguments(tmp_path: Path) -> None:
     flags = "CFLAGS=-O1 -std=gnu11 -Wall -Werror -fopenmp"
     subprocess.run(["make", "-s", "-C", tmp_path, flags], check=True)
     assert subprocess.run([tmp_path / "one"], check=False).returncode == 0
+
+
+def test_9_2_sizes_that_a_system_is_not_defined_for_end_the_program(tmp_path: Path) -> None:
+    """With a main of one's own, which does not ask as the wrapper's does."""
+    alpha.generateScheduledC(alpha.load(WRAPPED), "ch", tmp_path)
+    (tmp_path / "main.c").write_text(
+        "#include <stdint.h>\nvoid ch(int64_t N, int64_t M, int64_t *A, int64_t *S);\n"
+        "int main(void) { int64_t a[1], s[9]; ch(3, 2, a, s); return 0; }\n"
+    )
+    sources = [tmp_path / "ch.c", tmp_path / "main.c"]
+    command = ["gcc", "-std=gnu11", "-O1", "-fopenmp", *sources, "-o", tmp_path / "main", "-lm"]
+    subprocess.run(command, check=True, timeout=120)
+    done = subprocess.run(
+        [tmp_path / "main"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1 and "not defined for these parameters" in done.stderr

@@ -421,17 +421,6 @@ def test_9_2_scheduled_c_refuses_what_is_not_legal(tmp_path: Path) -> None:
         alpha.generateScheduledC(q, "t", tmp_path)
 
 
-def test_9_2_sizes_that_a_system_is_not_defined_for_end_the_program(tmp_path: Path) -> None:
-    p = figure_1()
-    for generate in (alpha.generateScheduledC, alpha.generateWrapperC, alpha.generateMakefile):
-        generate(p, "jacobi1D", tmp_path)
-    subprocess.run(["make", "-s", "-C", str(tmp_path), "all"], check=True, timeout=120)
-    done = subprocess.run(
-        [tmp_path / "jacobi1D", "0", "5"], capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 1 and "not defined for these parameters" in done.stderr
-
-
 # ---- tiles whose sizes are given at run time ----
 
 TILES = ((), (1, 1), (3, 7), (1000, 2), (10**12, 10**12))

@@ -42,10 +42,11 @@ if(NOT isl_include STREQUAL "/usr/include")
 endif()
 target_link_libraries(tilewright_isl INTERFACE "${isl_library}")
 if(TILEWRIGHT_ISL STREQUAL "polly")
-  # polyhedral/isl_work.cpp and isl_lock_check.cpp stand between isl and these. A shared isl calls
-  # its own.
+  # polyhedral/isl_work.cpp, isl_coalescing.cpp and isl_lock_check.cpp stand between isl and these. A
+  # shared isl calls its own.
   target_compile_definitions(tilewright_isl INTERFACE TILEWRIGHT_ISL_WRAPPED)
-  foreach(wrapped mp_int_gcd mp_int_mul mp_int_div isl_malloc_or_die isl_calloc_or_die)
+  foreach(wrapped mp_int_gcd mp_int_mul mp_int_div isl_malloc_or_die isl_calloc_or_die
+                  isl_tab_is_constant)
     target_link_options(tilewright_isl INTERFACE "LINKER:--wrap=${wrapped}")
   endforeach()
   foreach(type set map basic_set basic_map aff pw_aff multi_aff pw_multi_aff multi_pw_aff
@@ -57,10 +58,22 @@ if(TILEWRIGHT_ISL STREQUAL "polly")
 endif()
 
 set(isl_probe "${CMAKE_BINARY_DIR}/isl-version.cpp")
+set(isl_joins_wrongly 3) # what the program ends with
 file(CONFIGURE OUTPUT "${isl_probe}" CONTENT "#include <cstdio>
 #include <isl/isl-noexceptions.h>
 #include <isl/version.h>
-int main() { std::fputs(isl_version(), stdout); return 0; }
+int main() {
+  std::fputs(isl_version(), stdout);
+  isl_ctx *context = isl_ctx_alloc();
+  const char *text = \"{ [i] : 0 <= i <= 10 and i mod 2 = 0; [i] : 0 <= i <= 1 }\";
+  isl_set *set = isl_set_read_from_str(context, text);
+  isl_set *joined = isl_set_coalesce(isl_set_copy(set));
+  const bool is_right = isl_set_is_equal(set, joined) == isl_bool_true;
+  isl_set_free(set);
+  isl_set_free(joined);
+  isl_ctx_free(context);
+  return is_right ? 0 : ${isl_joins_wrongly};
+}
 ")
 if(NOT TILEWRIGHT_ISL_PROBED STREQUAL "${isl_library}")
   try_run(isl_ran isl_compiled "${CMAKE_BINARY_DIR}/isl-version" "${isl_probe}"
@@ -69,7 +82,13 @@ if(NOT TILEWRIGHT_ISL_PROBED STREQUAL "${isl_library}")
           CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
           COMPILE_OUTPUT_VARIABLE isl_compile_output
           RUN_OUTPUT_VARIABLE isl_probed_version)
-  if(NOT isl_compiled OR NOT isl_ran EQUAL 0)
+  if(isl_ran EQUAL isl_joins_wrongly AND TILEWRIGHT_ISL STREQUAL "system")
+    unset(isl_ran CACHE)
+    message(FATAL_ERROR "${isl_library} joins sets wrongly (see cpp/polyhedral/isl_coalescing.cpp): "
+                        "install isl 0.27, or configure with -DTILEWRIGHT_ISL=polly")
+  endif()
+  # Of Polly's, the linker puts that right.
+  if(NOT isl_compiled OR NOT (isl_ran EQUAL 0 OR isl_ran EQUAL isl_joins_wrongly))
     unset(isl_ran CACHE)
     unset(isl_compiled CACHE)
     message(FATAL_ERROR "A small isl program does not build or run:\n${isl_compile_output}")

@@ -20,6 +20,22 @@ TEST(Isl, NamesTheVersionThatAnswers) {
   EXPECT_EQ(isl_version_text().find('\n'), std::string::npos);
 }
 
+/// isl before 0.27 joins parts of which one has one value of the other's integer division.
+TEST(Isl, JoinedPartsAreWhatTheyWere) {
+  for (const char *text :
+       {"{ [i] : 0 <= i <= 10 and i mod 2 = 0; [i] : 0 <= i <= 1 }",
+        "{ [i] : 0 <= i <= 10 and i mod 4 = 0; [i] : 0 <= i <= 1 }",
+        "[N] -> { [i] : 0 <= i <= N and i mod 3 = 0; [i] : 0 <= i <= 1 and N > 0 }",
+        "[N] -> { [i] : 0 <= i <= N and i mod 2 = 0; [i] : 0 <= i <= N and (1 + i) mod 2 = 0 and "
+        "i <= 2; [0] : N > 0 }",
+        "{ [i, k] : 0 <= i <= 10 and i mod 2 = 0 and 0 <= k < 3; [i, k] : 0 <= i <= 1 and "
+        "0 <= k < 3 }",
+        "{ [a] : 0 < a <= 341; [a] : 0 < a <= 701 and 360*floor(a/360) >= -340 + a }"}) {
+    const isl::set parts = set(text);
+    EXPECT_TRUE(checked(parts.coalesce().is_equal(parts), "joined parts")) << text;
+  }
+}
+
 TEST(Isl, FailureIsAnErrorAndTheNextOperationWorks) {
   const isl::set wrong = set("{ C[i] : 0 <= 1 < 2 < } }");
   try {

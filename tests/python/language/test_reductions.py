@@ -39,6 +39,16 @@ def reduce_rows(name, a, **options):
     return run(C, a)
 
 
+@pytest.mark.parametrize("step", [2, 3, 4])
+@pytest.mark.parametrize("few", [1, 2, 3])
+def test_terms_at_steps_and_a_few_more(step, few):
+    """The few lie within one step: isl may not join them with the others to all of them."""
+    a = rows(np.dtype(np.int64), (3, 11)) + 5
+    chosen = [n for n in range(11) if n % step == 0 or n < few]
+    result = reduce_rows("sum", a, where=(k % step == 0) | (k < few))
+    np.testing.assert_array_equal(result, a[:, chosen].sum(axis=1))
+
+
 @pytest.mark.parametrize("dtype", [t for t in ALL_TYPES if t.name != "bfloat16"], ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_reductions_of_rows(name, dtype):

@@ -222,6 +222,24 @@ def test_projections(drawn: Drawn) -> None:
         assert drawn.points(size) <= set(everywhere.points())
 
 
+def test_a_part_with_one_value_of_the_other_parts_division_is_joined_to_what_it_was() -> None:
+    for size, rest, first, length in itertools.product(
+        range(2, 6), range(3), range(4), range(1, 4)
+    ):
+        for last in (10, "N"):
+            text = (
+                f"{{ A[i] : 0 <= i <= {last} and (i + {rest}) mod {size} = 0; "
+                f"A[i] : {first} <= i < {first + length} and i <= {last} }}"
+            )
+            value = tw.Set(text if last == 10 else f"[N] -> {text}")
+            joined = value.coalesce()
+            assert joined == value, text
+            if last == 10:
+                points = [n for n in range(11) if (n + rest) % size == 0]
+                points += range(first, min(first + length, 11))
+                assert {point.coordinates for point in joined} == {(n,) for n in points}
+
+
 def test_integers_that_are_only_said_to_exist_get_a_formula() -> None:
     pairs = tw.Set(
         "[N, M] -> { [i, j] : j mod 2 = 0 and 0 <= j <= i and i - M <= j < N and i < N }"

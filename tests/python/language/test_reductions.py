@@ -47,6 +47,9 @@ def test_terms_at_steps_and_a_few_more(step, few):
     chosen = [n for n in range(11) if n % step == 0 or n < few]
     result = reduce_rows("sum", a, where=(k % step == 0) | (k < few))
     np.testing.assert_array_equal(result, a[:, chosen].sum(axis=1))
+    x = tw.input("x", [N], np.int64)
+    of_one = tw.sum(x[k], over={k: N}, where=(k % step == 0) | (k < few))
+    assert run(tw.computation("C", {}, of_one), a[0]) == a[0, chosen].sum()
 
 
 @pytest.mark.parametrize("dtype", [t for t in ALL_TYPES if t.name != "bfloat16"], ids=str)

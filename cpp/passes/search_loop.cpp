@@ -92,6 +92,7 @@ bool PassingTurn::is_flag(std::int64_t id) const {
 bool PassingTurn::run() {
   for (const bool knows_ends : {false, true}) {
     knows_ends_ = knows_ends;
+    has_stored_ = false;
     values_.clear();
     for (const LocalPtr &flag : search_.flags) {
       values_[flag->id] = boolean(false);
@@ -114,6 +115,9 @@ bool PassingTurn::run() {
 /// A value, where the walk is; null where it is not known.
 ValuePtr PassingTurn::now(const ValuePtr &value) const {
   bool known = true;
+  if (has_stored_) { // what memory holds now is not what the same value was before
+    visit_value(value, [&](const Value &node) { known = known && !is<Load>(node); });
+  }
   ValuePtr result = ValueRewriter([&](const ValuePtr &node) -> ValuePtr {
     const auto *own = as<Local>(node);
     const auto *variable = as<Variable>(node);
@@ -170,6 +174,7 @@ bool PassingTurn::walk(const StmtPtr &statement, const ValuePtr &guard) {
   }
   case StatementKind::Store:
     sets_locals_only_ = false;
+    has_stored_ = true;
     return true;
   default:
     return false;

@@ -69,6 +69,7 @@ private:
   const SearchLoop &search_;
   bool knows_ends_ = false; ///< in the second walk, in which none of them holds
   bool sets_locals_only_ = true;
+  bool has_stored_ = false; ///< where the walk is
   std::vector<ValuePtr> ends_;
   std::vector<LoopOutcome> set_;
   std::map<std::int64_t, ValuePtr> values_; ///< of locals and variables; null: not known

@@ -78,7 +78,7 @@ def counts_at(
         relations: asked for refusals alone.
 
     Raises:
-        DeclarationError: none ever can.
+        DeclarationError: no element can ever be computed, of some stream.
     """
     counts = {
         name: rate.numerator * tick // rate.denominator

@@ -419,7 +419,7 @@ class Declarations(Loops):
         if pointer.moves:
             self.let_move(pointer, address, node)
         else:
-            pointer.address = address
+            pointer.address = address if pointer.renamed else self.kept(pointer, address, node)
             self.check_meaning(pointer, node)
 
     def _check_extents(self, given: CType, wanted: CType, node: Any) -> None:

@@ -116,6 +116,8 @@ class Inlining(OpaqueCalls):
             if formal.name in self.frames[-1].renamed:
                 self.rename(pointer)
                 self.check_meaning(pointer, actual)
+            elif formal.name not in self.frames[-1].moved:
+                pointer.address = self.kept(pointer, address, actual)
             if formal.name in self.frames[-1].moved:
                 pointer.moves = True
                 self.let_move(pointer, address, actual)

@@ -294,7 +294,8 @@ class Loops(Renaming):
         first: Place | None = None
         if storage is not None and leaves:
             first = Place(self.root_of(storage), (), (), of)
-            self.store(first, Value(of, start), here)
+            begin = converted(Value(Number(start.dtype), start), of, here)
+            self.store(first, begin, here)
             self.known.pop(first.root, None)
             if any(read.array == first.root for read in reads_of(start)):
                 start = self.load(first, here).tree  # it has that value now: `while (k-- > 0)`

@@ -17,6 +17,7 @@ from .declarators import Declarators
 from .parsing import nodes
 from .refusals import refuse
 from .scopes import PointerVariable, Storage
+from .state import is_static
 from .values import Address, Place, Value, arithmetic, converted, integer
 
 __all__ = ["Pointers", "moved_pointers"]
@@ -53,7 +54,7 @@ class Pointers(Declarators):
             pointer.moved = Storage(f"{pointer.name}_at", LONG, here)
             block = self.scope.where(pointer.name) or self.scope
             block.names[f"{pointer.name} at"] = pointer.moved  # it ends with the pointer
-            pointer.address = replace(address, offset=integer(0))
+            pointer.address = self.kept(pointer, replace(address, offset=integer(0)), node)
         elif pointer.address is None or pointer.address.place != address.place:
             refuse(
                 here,
@@ -61,6 +62,28 @@ class Pointers(Declarators):
                 "use a pointer for each; write a step that swaps two arrays as two steps",
             )
         self.store(self._offset(pointer), converted(address.offset, LONG, here), here)
+
+    def kept(self, pointer: PointerVariable, address: Address, node: Any) -> Address:
+        """The address as it is now, whatever becomes of the memory that it is computed of."""
+        here = self.place(node)
+        block = self.scope.where(pointer.name) or self.scope
+
+        def now(number: int, value: Value) -> Value:
+            if is_static(value.tree):
+                return value
+            storage = Storage(f"{pointer.name}_at", LONG, here)
+            block.names[f"{pointer.name} at {number}"] = storage  # it ends with the pointer
+            kept = Place(self.root_of(storage), (), (), LONG)
+            self.store(kept, converted(value, LONG, here), here)
+            return self.load(kept, here)
+
+        subscripts = [
+            now(number, Value(Number(each.dtype), each)).tree
+            for number, each in enumerate(address.place.subscripts)
+        ]
+        place = replace(address.place, subscripts=tuple(subscripts))
+        offset = address.offset and now(len(subscripts), address.offset)
+        return replace(address, place=place, offset=offset)
 
     def moving(self, node: Any) -> PointerVariable | None:
         """The pointer that a name means, if it is one that moves."""

@@ -150,6 +150,27 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "roundings to integers": (7, np.array([0.2, 0.6, -1.0, 1.3, -0.2, 3.0, -2.2])),
     "switches on truth values": (6, _reals(3)),
     "constants that are called like words of isl": (9, _ints(9)),
+    "addresses that stay where they were": (
+        9,
+        _ints(9),
+        _ints(4),
+        np.arange(9, dtype=np.int32).reshape(3, 3),
+        np.array([(5, 2), (3, 4), (7, 1)], [("x", "i4"), ("y", "i4")]),
+    ),
+    "words and where they begin": (
+        np.array([1, 3, 1, 1, 3, 3, 1, 2, 2, 2, 2, 0], np.int8),
+        _zeros(6, dtype=np.int32),
+    ),
+    "unsigned counters that are left": (
+        6,
+        np.array([5, 6, 7, 8, 9, 0, 1, 1, 1, 1], np.int32)[:6],
+        3,
+        _zeros(2, dtype=np.uint32),
+    ),
+    "conditions before and behind a store": (
+        np.array([1, 1, 1, 0], np.int32),
+        np.arange(20, dtype=np.int32),
+    ),
     "memory that is asked for where it is given": (6, _reals(6)),
     "topological order": (9, _ints(9), _ints(9), _ints(9)),
     "static const restrict": (4, _reals(4, 4), _zeros(4)),

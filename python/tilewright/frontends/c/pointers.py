@@ -7,20 +7,21 @@ pointer that moves is an integer scalar of the program, `p_at`, which counts lik
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from pycparser import c_ast
 
+from ..tree import reads_of
 from .c_types import LONG, Number
 from .declarators import Declarators
-from .parsing import nodes
+from .parsing import assigned_names, nodes
 from .refusals import refuse
 from .scopes import PointerVariable, Storage
-from .state import is_static
 from .values import Address, Place, Value, arithmetic, converted, integer
 
-__all__ = ["Pointers", "moved_pointers"]
+__all__ = ["Pointers", "moved_pointers", "steady_arguments"]
 
 STEPS = ("++", "--", "p++", "p--")
 
@@ -69,7 +70,7 @@ class Pointers(Declarators):
         block = self.scope.where(pointer.name) or self.scope
 
         def now(number: int, value: Value) -> Value:
-            if is_static(value.tree):
+            if all(self._is_steady(read.array) for read in reads_of(value.tree)):
                 return value
             storage = Storage(f"{pointer.name}_at", LONG, here)
             block.names[f"{pointer.name} at {number}"] = storage  # it ends with the pointer
@@ -84,6 +85,9 @@ class Pointers(Declarators):
         place = replace(address.place, subscripts=tuple(subscripts))
         offset = address.offset and now(len(subscripts), address.offset)
         return replace(address, place=place, offset=offset)
+
+    def _is_steady(self, array: str) -> bool:
+        return any(array in frame.steady for frame in self.frames)
 
     def moving(self, node: Any) -> PointerVariable | None:
         """The pointer that a name means, if it is one that moves."""
@@ -129,6 +133,26 @@ class Pointers(Declarators):
         assert pointer.moved is not None
         of: Number = LONG
         return Place(self.root_of(pointer.moved), (), (), of)
+
+
+def steady_arguments(formals: Iterable[Any], body: Any) -> set[str]:
+    """The arguments that are rows of numbers of which single elements are read, and nothing else is done."""
+    rows = {
+        each.name
+        for each in formals
+        if isinstance(each, c_ast.Decl)
+        and isinstance(each.type, c_ast.PtrDecl | c_ast.ArrayDecl)
+        and isinstance(each.type.type, c_ast.TypeDecl)
+    }
+    read = {
+        id(each.name)
+        for each in nodes(body)
+        if isinstance(each, c_ast.ArrayRef) and isinstance(each.name, c_ast.ID)
+    }
+    others = {
+        each.name for each in nodes(body) if isinstance(each, c_ast.ID) and id(each) not in read
+    }
+    return rows - others - assigned_names(body)
 
 
 def moved_pointers(body: Any) -> set[str]:

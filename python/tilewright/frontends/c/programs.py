@@ -41,7 +41,7 @@ from .inlining import (
 )
 from .jumps import returns_outside_loops, without_gotos
 from .parsing import CFile, asked_names, assigned_names, dimension_names, names_in, nodes
-from .pointers import moved_pointers
+from .pointers import moved_pointers, steady_arguments
 from .refusals import refuse
 from .renaming import renamed_pointers
 from .scopes import FunctionName, Known, PointerVariable, Scope, Storage, TypeName
@@ -214,6 +214,7 @@ class _Translation(Inlining):
                 moved_pointers(everything) - renamed_pointers(everything),
                 inlined=False,
                 renamed=renamed_pointers(everything),
+                steady=steady_arguments(parameters_of(function), function.body),
             )
         )
         self.scope = Scope(self.scope)

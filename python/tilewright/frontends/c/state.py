@@ -67,6 +67,7 @@ class Frame:
         moved: pointers that point to different elements in turn.
         renamed: pointers that point into different arrays in turn.
         last: statements behind which the function ends, by `id`.
+        steady: arguments of the program's own function whose elements nothing can write.
     """
 
     function: str
@@ -80,6 +81,7 @@ class Frame:
     loops: list[LoopFrame] = field(default_factory=list)
     renamed: set[str] = field(default_factory=set)
     last: set[int] = field(default_factory=set)
+    steady: set[str] = field(default_factory=set)
 
 
 def fields_of(type_: CType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], CType]]:

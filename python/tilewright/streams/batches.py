@@ -22,7 +22,7 @@ from ..language.expressions import Expression, as_dtype, select
 from ..language.inputs import input as array_input
 from ..language.names import Iterator, Parameter
 from ..schedule.computations import Computation, computation, view
-from .making import box_of
+from .making import box_of, define_pieces
 from .programs import Program
 from .timing import Streamed, Timing
 
@@ -182,14 +182,8 @@ class _Batch:
     def _define(self, name: str) -> None:
         handle, own = self.streams[name].handle, self.own[name]
         read = [(self.streams[one].handle, self.read[one]._handle) for one in self.streams]
-        rest = domain = self._known(_core.IntegerSet(f"{own.domain}"))
-        for text, value in handle.pieces:
-            piece = _core.IntegerSet(text).project_out_parameters(["forever"])
-            now = piece.intersect(domain)
-            if not now.is_empty():
-                made = _core.with_producers(value, read)
-                _core.define_piece_isl(own._handle, now.text(), made, None)
-            rest = rest.subtract(piece)
+        domain = self._known(_core.IntegerSet(f"{own.domain}"))
+        rest = define_pieces(handle, own, domain, read, domain)
         nothing = np.dtype(as_dtype(handle.type).dtype).type(0).item()
         if domain.is_empty():
             own.define(None, nothing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -46,7 +46,7 @@ from .windows import (
     with_window_tiles,
 )
 
-__all__ = ["box_of", "make_step", "timed"]
+__all__ = ["box_of", "define_pieces", "make_step", "timed"]
 
 
 _THREADS = 60_000
@@ -69,6 +69,35 @@ _HEAVY_VECTORS = 16
 
 _LONG_VECTORS = 2**10
 """`_LONG` of such sums."""
+
+
+def define_pieces(
+    handle: _core.Computation,
+    made: Computation,
+    domain: _core.IntegerSet,
+    producers: Sequence[tuple[_core.Computation, _core.Computation]],
+    rest: _core.IntegerSet,
+) -> _core.IntegerSet:
+    """Defines a part of a stream as its pieces define the whole.
+
+    Args:
+        handle: the stream's own computation.
+        made: that of the part.
+        domain: its points.
+        producers: what stands for the computations that the stream reads.
+        rest: points that are asked for.
+
+    Returns:
+        those of them that no piece defines.
+    """
+    for text, value in handle.pieces:
+        piece = _core.IntegerSet(text).project_out_parameters(["forever"])
+        now = piece.intersect(domain)
+        if not now.is_empty():
+            read = _core.with_producers(value, producers)
+            _core.define_piece_isl(made._handle, now.text(), read, None)
+        rest = rest.subtract(piece)
+    return rest
 
 
 def box_of(stream: Streamed, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
@@ -264,15 +293,9 @@ class _Maker:
         handles = {other: one.handle for other, one in self.streams.items()}
         lines = [(handles[other], self.lines[other]._handle) for other in self.lines]
         lines += self.tables.pairs
-        own_domain = _core.IntegerSet(f"{line.domain}")
-        rest = own_domain.intersect_parameters(_core.IntegerSet(self.times.constraint))
-        for text, value in stream.handle.pieces:
-            own = _core.IntegerSet(text).project_out_parameters(["forever"])
-            now = own.intersect(own_domain)
-            if not now.is_empty():
-                read = _core.with_producers(value, lines)
-                _core.define_piece_isl(line._handle, now.text(), read, None)
-            rest = rest.subtract(own)
+        domain = _core.IntegerSet(f"{line.domain}")
+        rest = domain.intersect_parameters(_core.IntegerSet(self.times.constraint))
+        rest = define_pieces(stream.handle, line, domain, lines, rest)
         if not rest.is_empty() and not self._is_temporary(name):
             nothing = self.types[name].type(0).item()
             _core.define_piece_isl(line._handle, rest.coalesce().text(), nothing, None)

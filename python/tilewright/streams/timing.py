@@ -289,12 +289,12 @@ class _Reads:
 class _Relations:
     """See `counting.Relations`."""
 
+    def __init__(self, pairs: Sequence[_Reads]) -> None:
+        self._pairs = {(one.reader.name, one.producer.name): one for one in pairs}
+
     def refusal(self, name: str, message: str) -> DeclarationError:
         own = next(one for one in self._pairs.values() if one.reader.name == name)
         return refusal(message, own.reader.handle)
-
-    def __init__(self, pairs: Sequence[_Reads]) -> None:
-        self._pairs = {(one.reader.name, one.producer.name): one for one in pairs}
 
     def _of(self, edge: Edge) -> _Reads:
         return self._pairs[edge.reader, edge.producer]

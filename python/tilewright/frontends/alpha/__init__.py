@@ -14,7 +14,7 @@ from .mapping.values import MemoryMapping, TargetMapping, Tiling
 from .program import Program, load
 
 if _TYPE_CHECKING:
-    from .loaded_late import (
+    from .commands import (
         ASave,
         AShow,
         BuildPRDG,
@@ -23,7 +23,6 @@ if _TYPE_CHECKING:
         DropRepetitions,
         ExportPRDG,
         FactorOutFromReduction,
-        Graph,
         Inline,
         Normalize,
         NormalizeReduction,
@@ -37,12 +36,6 @@ if _TYPE_CHECKING:
         RenameVariable,
         Save,
         SerializeReduction,
-        SetDimensionType,
-        SetMemoryMapping,
-        SetMemorySpace,
-        SetStatementOrdering,
-        SetSTMap,
-        SetTiling,
         Show,
         Simplify,
         SimplifyingReduction,
@@ -50,19 +43,38 @@ if _TYPE_CHECKING:
         SplitReductionBody,
         SplitUnion,
         TransformReductionBody,
-        Verification,
-        VerifyTargetMapping,
         generateMakefile,
         generateScanC,
-        generateScheduledC,
         generateVerificationC,
         generateWrapperC,
         generateWriteC,
-        program_of,
-        run_script,
+    )
+    from .graphs import (
+        Graph,
+    )
+    from .mapping.commands import (
+        SetDimensionType,
+        SetMemoryMapping,
+        SetMemorySpace,
+        SetStatementOrdering,
+        SetSTMap,
+        SetTiling,
+        generateScheduledC,
         setSpaceTimeMap,
-        simplify_reductions,
+    )
+    from .saying.functions import (
+        program_of,
         system_of,
+    )
+    from .scripts import (
+        run_script,
+    )
+    from .simplification.simplify import (
+        simplify_reductions,
+    )
+    from .verifier import (
+        Verification,
+        VerifyTargetMapping,
         verify,
     )
 
@@ -130,9 +142,10 @@ def __getattr__(name: str) -> _Any:
     """Commands are loaded, all of them, when one is first named: calling a program needs none."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import loaded_late
+    from .loaded_late import load as loaded
 
-    globals().update({each: getattr(loaded_late, each) for each in loaded_late.__all__})
+    late = loaded()
+    globals().update({each: late[each] for each in __all__ if each in late})
     return globals()[name]
 
 

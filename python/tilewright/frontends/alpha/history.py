@@ -8,7 +8,6 @@ a program leaves a `Step` behind.
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import json
 import os
@@ -31,7 +30,9 @@ _FORMAT = "tilewright alpha rewrites"
 
 def commands() -> Mapping[str, Callable[..., Any]]:
     """The commands that change programs, by name."""
-    importlib.import_module(".loaded_late", __package__)  # each registers itself here
+    from .loaded_late import load
+
+    load()  # each registers itself here
     return _COMMANDS
 
 

@@ -1,104 +1,24 @@
 """What of `tw.alpha` is loaded when somebody first names one of it; reading and calling programs needs none of it."""
 
-from .commands import (
-    ASave,
-    AShow,
-    BuildPRDG,
-    CoB,
-    DistributeReduction,
-    DropRepetitions,
-    ExportPRDG,
-    FactorOutFromReduction,
-    Inline,
-    Normalize,
-    NormalizeReduction,
-    PermutationCaseReduce,
-    PrintAST,
-    ReadAlphabets,
-    ReductionComposition,
-    ReductionDecomposition,
-    RemoveUnusedVariables,
-    RenameSystem,
-    RenameVariable,
-    Save,
-    SerializeReduction,
-    Show,
-    Simplify,
-    SimplifyingReduction,
-    Split,
-    SplitReductionBody,
-    SplitUnion,
-    TransformReductionBody,
-    generateMakefile,
-    generateScanC,
-    generateVerificationC,
-    generateWrapperC,
-    generateWriteC,
-)
-from .graphs import Graph
-from .mapping.commands import (
-    SetDimensionType,
-    SetMemoryMapping,
-    SetMemorySpace,
-    SetStatementOrdering,
-    SetSTMap,
-    SetTiling,
-    generateScheduledC,
-    setSpaceTimeMap,
-)
-from .saying.functions import program_of, system_of
-from .scripts import run_script
-from .simplification.simplify import simplify_reductions
-from .verifier import Verification, VerifyTargetMapping, verify
+from __future__ import annotations
 
-__all__ = [
-    "ASave",
-    "AShow",
-    "BuildPRDG",
-    "CoB",
-    "DistributeReduction",
-    "DropRepetitions",
-    "ExportPRDG",
-    "FactorOutFromReduction",
-    "Graph",
-    "Inline",
-    "Normalize",
-    "NormalizeReduction",
-    "PermutationCaseReduce",
-    "PrintAST",
-    "ReadAlphabets",
-    "ReductionComposition",
-    "ReductionDecomposition",
-    "RemoveUnusedVariables",
-    "RenameSystem",
-    "RenameVariable",
-    "Save",
-    "SerializeReduction",
-    "SetDimensionType",
-    "SetMemoryMapping",
-    "SetMemorySpace",
-    "SetSTMap",
-    "SetStatementOrdering",
-    "SetTiling",
-    "Show",
-    "Simplify",
-    "SimplifyingReduction",
-    "Split",
-    "SplitReductionBody",
-    "SplitUnion",
-    "TransformReductionBody",
-    "Verification",
-    "VerifyTargetMapping",
-    "generateMakefile",
-    "generateScanC",
-    "generateScheduledC",
-    "generateVerificationC",
-    "generateWrapperC",
-    "generateWriteC",
-    "program_of",
-    "run_script",
-    "setSpaceTimeMap",
-    "simplify_reductions",
-    "system_of",
-    "verify",
-]
+import importlib
+from typing import Any
+
+__all__ = ["load"]
+
+_MODULES = (
+    ".commands",
+    ".graphs",
+    ".mapping.commands",
+    ".saying.functions",
+    ".scripts",
+    ".simplification.simplify",
+    ".verifier",
+)
+
+
+def load() -> dict[str, Any]:
+    """All that these modules have, by name; commands among it register themselves with `history`."""
+    modules = [importlib.import_module(name, __package__) for name in _MODULES]
+    return {name: getattr(module, name) for module in modules for name in module.__all__}

@@ -254,9 +254,8 @@ def load(
 
 
 def _loaded(file: str, text: str, externs: Mapping[str, tw.Extern] | None) -> Program:
-    source = Source(
-        file, text.removeprefix("\ufeff")
-    )  # the mark that some editors begin files with
+    mark = "\ufeff"  # some editors begin files with it
+    source = Source(file, text.removeprefix(mark))
     try:
         read_tree = read(source.text, source.file)
         require_shallow(source, read_tree)

@@ -116,11 +116,11 @@ class Inlining(OpaqueCalls):
             if formal.name in self.frames[-1].renamed:
                 self.rename(pointer)
                 self.check_meaning(pointer, actual)
-            elif formal.name not in self.frames[-1].moved:
-                pointer.address = self.kept(pointer, address, actual)
-            if formal.name in self.frames[-1].moved:
+            elif formal.name in self.frames[-1].moved:
                 pointer.moves = True
                 self.let_move(pointer, address, actual)
+            else:
+                pointer.address = self.kept(pointer, address, actual)
             return
         if isinstance(of, Structure):
             if not isinstance(argument, Place) or not same_type(argument.type, of):
